@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
 from sktemper._engine import _ascents, _fit
 from sktemper._families._births import Search, Whole, best_split
+from sktemper.gaussian_mixture import _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.model import Powers, Request, Stopped
 from sktemper.model._contract import Ascent
@@ -64,8 +65,11 @@ def steps_in_python(model, block, globals_, hyper, powers, scale, weight):
     return globals_, hyper, np.array(bounds)
 
 
-def steps_in_one_call(model, block, globals_, hyper, powers, scale, weight, size=None):
+def steps_in_one_call(
+    model, block, globals_, hyper, powers, scale, weight, size=None, n_sections=1
+):
     ascent, bounds, before = model.ascent(block, hyper, weight), [], math.nan
+    ascent.n_sections = n_sections
     ascent.start(globals_, hyper)
     table = np.array(powers, dtype=np.float64)
     size = len(table) if size is None else size
@@ -143,6 +147,19 @@ def test_the_bits_do_not_depend_on_the_number_of_steps_of_a_call(covariance_type
         np.testing.assert_array_equal(found, known)
     np.testing.assert_array_equal(one[2], others[2])
     np.testing.assert_array_equal(one[1].covariance, others[1].covariance)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+@pytest.mark.parametrize("n_sections", [2, 5])  # of 3 blocks, so that some are empty
+def test_sections_of_the_rows_add_up(covariance_type, n_sections, monkeypatch):
+    start = problem_of(7, n_rows=1300, covariance_type=covariance_type)
+    weight = np.random.default_rng(0).integers(0, 4, size=1300) / 2.0
+    arguments = (*start, plans()["local_step"], 1.5, weight)
+    found = steps_in_one_call(*arguments, n_sections=n_sections)
+    assert_same(found, steps_in_python(*arguments), 1e-9)
+    monkeypatch.setattr(_kernels, "run_shared", lambda functions: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        steps_in_one_call(*arguments, n_sections=n_sections)
 
 
 # -- splits of a component -------------------------------------------------------------
@@ -240,6 +257,23 @@ def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
     assert_same_bits(one, fitted(X, verbose=1))  # a log watches each pass
     monkeypatch.setattr(_ascents, "PRODUCTS_OF_CALL", 1.0)
     assert_same_bits(one, fitted(X))
+
+
+@pytest.mark.parametrize("batch", [None, 700])
+def test_threads_share_sections_of_large_steps(batch, monkeypatch):
+    monkeypatch.setattr(_ascents, "MOST_PRODUCTS", 4e4)
+    X, options = data(n_rows=2100), {"batch_size": batch, "max_iter": 8}
+    whole = fitted(X, **options)
+    sections, run = [], _kernels.run_shared
+
+    def note(functions):
+        sections.append(len(functions))
+        return run(functions)
+
+    monkeypatch.setattr(_kernels, "run_shared", note)
+    for n_jobs in (2, 3):
+        assert_same_bits(whole, fitted(X, n_jobs=n_jobs, **options))
+    assert max(sections) > 3
 
 
 def test_a_continued_fit_has_the_same_bits():

@@ -10,6 +10,7 @@ with checks of their results), `_reservoir` (state of a stream with a half-life)
 stream) and `_fit` (the plan of a fit, and its runs).
 """
 
+from ._ascents import sections_of
 from ._data import (
     ByRows,
     Data,

@@ -11,9 +11,11 @@ from ..model._contract import Ascent
 from ..schedules import Clock
 from ._data import InMemory
 
-#: Largest number of multiplications of a step that is taken in one call with others.
-#: Larger steps are divided into blocks, which threads share.
-MOST_PRODUCTS = 4e7
+#: Largest number of multiplications of a step that one thread takes.  Larger steps are
+#: divided into at most `MOST_SECTIONS` sections, if the model can do so, which threads
+#: share.  Steps with more than `PRODUCTS_OF_SECTION` in a section, which would delay
+#: Ctrl-C, are divided into blocks.
+MOST_PRODUCTS, MOST_SECTIONS, PRODUCTS_OF_SECTION = 4e7, 16, 2e8
 #: Number of multiplications of a call, which takes about 15 milliseconds.  Ctrl-C in
 #: the calling thread acts between calls.
 PRODUCTS_OF_CALL = 1e8
@@ -61,11 +63,27 @@ def _ascent_on(problem, rows, hyper):
     model, data = problem.model, problem.data
     fits = "ascents" in model.capabilities() and len(data.parts) == 1
     fits = fits and isinstance(data.parts[0], InMemory) and problem.labels is None
-    if not fits or n_products(problem, rows) > MOST_PRODUCTS:
+    if not fits or not (n_sections := sections_of(model, data, len(rows))):
         return None
     weight = problem.sample_weight
     weight = None if weight is None else weight[rows]
-    return model.ascent(data.take(model, rows), hyper, weight)
+    ascent = model.ascent(data.take(model, rows), hyper, weight)
+    if ascent is not None:
+        ascent.n_sections = n_sections
+    return ascent
+
+
+def sections_of(model, data, n_rows):
+    """Return the number of sections of an ascent on some rows, or 0 if it is too large.
+
+    See `ConjugateModel.most_sections`.
+    """
+    n_products = n_rows * data.values_per_row * model.products_per_value
+    if n_products <= MOST_PRODUCTS:
+        return 1
+    n_sections = min(math.ceil(n_products / MOST_PRODUCTS), MOST_SECTIONS)
+    fits = n_products <= n_sections * PRODUCTS_OF_SECTION
+    return n_sections if fits and n_sections <= model.most_sections(n_rows) else 0
 
 
 def n_products(problem, rows):

@@ -429,7 +429,8 @@ class _Trials:
         The trials have the workers that suit the test rows.
         """
         try:
-            if ascent_on(self.problem, self.rows, state.hyper) is not None:
+            ascent = ascent_on(self.problem, self.rows, state.hyper)
+            if ascent is not None and ascent.n_sections == 1:
                 return function(self)
             return self.problem.call_with_workers(
                 lambda problem: function(self._on(problem)), self.rows

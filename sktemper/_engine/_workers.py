@@ -211,11 +211,13 @@ class Workers(_Maps):
     n_threads : int
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
+    shares_blocks : bool
+        Whether several threads share blocks; if False, they share larger tasks only.
     """
 
-    def __init__(self, n_threads, stop):
-        self.n_threads = n_threads
-        self.stop = stop
+    def __init__(self, n_threads, stop, shares_blocks=True):
+        self.n_threads, self.stop = n_threads, stop
+        self._n_sharing = n_threads if shares_blocks else 1
         self._pool = Pool(n_threads)
         self._blas, self._helping = one_blas_thread(), self._pool.helping()
 
@@ -236,10 +238,11 @@ class Workers(_Maps):
 
     def _results(self, calls):
         calls, pending = iter(calls), deque()
-        size = CALLS_AT_ONCE if self.n_threads == 1 else 1
+        size = CALLS_AT_ONCE if self._n_sharing == 1 else 1
+        most = 1 if self._n_sharing < self.n_threads else 2 * self.n_threads
         try:
             while True:
-                while len(pending) < 2 * self.n_threads:
+                while len(pending) < most:
                     chunk = list(itertools.islice(calls, size))
                     if not chunk:
                         break
@@ -283,7 +286,7 @@ class Workers(_Maps):
         thread runs the whole function with `InlineWorkers`, because handing over each
         task may take longer than the task.
         """
-        if min(self.n_threads, n_tasks) > 1:
+        if min(self._n_sharing, n_tasks) > 1:
             return function(self)
         here = InlineWorkers(1, self.stop)
         task = self.begin(functools.partial(function, here))

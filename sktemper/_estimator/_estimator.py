@@ -37,6 +37,7 @@ from .._engine import (
     remember,
     run_pieces,
     run_stream,
+    sections_of,
     threads_for,
 )
 from .._utils._arguments import (
@@ -380,7 +381,10 @@ def _continued_state(estimator):
 def workers_for(n_jobs, model, data, threads=Workers):
     """Return the workers of a model and `Data`."""
     n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(n_jobs)
-    return data.workers(threads, threads_for(n_jobs, model, data), model.stop)
+    n_threads = threads_for(n_jobs, model, data)
+    if n_threads < n_jobs and sections_of(model, data, len(data)) > 1:
+        n_threads, threads = n_jobs, functools.partial(threads, shares_blocks=False)
+    return data.workers(threads, n_threads, model.stop)
 
 
 def top_words(components, names, n_words):

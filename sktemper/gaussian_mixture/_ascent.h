@@ -54,6 +54,9 @@ typedef struct {
     double *scaled, *squares, *scales, *scaled_shares, *of_scales, *learned_scales;
     double *used, *few_constants, *few, *factors, *scores, *moments;
     void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;
+    const double *powers;                /* of the local step, and whether it has no statistics */
+    int only_bound;
+    double *bound;                       /* weighted sum of the samples' bounds */
 } ascent_room;
 
 static void room_of_usual(double **end, intptr_t K, intptr_t D, intptr_t n, usual_form *usual,
@@ -68,6 +71,30 @@ static void room_of_usual(double **end, intptr_t K, intptr_t D, intptr_t n, usua
     usual->log_precisions = room_for(end, K);
     usual->log_normalisers = room_for(end, K);
     usual->log_densities = room_for(end, K);
+}
+
+/* Divides the scratch memory of a section, from `end` on, and returns the end of it. */
+static double *divide_section(const ascent_block *b, double *end, ascent_room *room)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    room->bound = room_for(&end, 1);
+    room->counts = room_for(&end, K);
+    if (!b->freedom_of_scales)
+        room->scaled = room->counts;
+    room->sums = room_for(&end, K * D);
+    room->second = room_for(&end, room->n_matrices * room->stored);
+    room->vector = room_for(&end, 2 * D);
+    room->few_constants = room_for(&end, K);
+    room->few = room_for(&end, K);
+    room->factors = room_for(&end, ASCENT_ROWS);
+    room->scores = room_for(&end, ASCENT_ROWS);
+    room->moments = room_for(&end, K * (1 + D + D * (D + 1) / 2));
+    room->few_means = room_for(&end, K * D);
+    room->few_triangles = room_for(&end, K * room->n_factors);
+    room->shares = room_for(&end, ASCENT_ROWS * K);
+    room->white = room_for(&end, ASCENT_ROWS * D);
+    room->panels = room_for(&end, (2 * D + K) * (MIXTURE_BYTES / 8) + K * D);
+    return end;
 }
 
 /* Divides the scratch memory, and returns the end of it. */
@@ -91,9 +118,6 @@ static double *divide_room(const ascent_block *b, intptr_t lanes_size, ascent_ro
     room->learned.covariance = room_for(&end, room->entries);
     room->best.covariance = room_for(&end, room->entries);
     room->trial.covariance = room_for(&end, room->entries);
-    room->counts = room_for(&end, K);
-    room->sums = room_for(&end, K * D);
-    room->second = room_for(&end, room->n_matrices * room->stored);
     room->total = room_for(&end, 1 + D + D * (D + 1) / 2);
     room->weights = room_for(&end, 2 * K);
     room->components = room_for(&end, K * room->natural);
@@ -107,21 +131,10 @@ static double *divide_room(const ascent_block *b, intptr_t lanes_size, ascent_ro
     room->rows = room_for(&end, K + 1);
     room->dets = room_for(&end, K + 1);
     room->matrices = room_for(&end, 2 * D * D + D);
-    room->vector = room_for(&end, 2 * D);
     room->lanes = room_for(&end, lanes_size);
     room->used = room_for(&end, K);
-    room->few_constants = room_for(&end, K);
-    room->few = room_for(&end, K);
-    room->factors = room_for(&end, ASCENT_ROWS);
-    room->scores = room_for(&end, ASCENT_ROWS);
-    room->moments = room_for(&end, K * (1 + D + D * (D + 1) / 2));
     room->means = room_for(&end, K * D);
     room->triangles = room_for(&end, K * room->n_factors);
-    room->few_means = room_for(&end, K * D);
-    room->few_triangles = room_for(&end, K * room->n_factors);
-    room->shares = room_for(&end, ASCENT_ROWS * K);
-    room->white = room_for(&end, ASCENT_ROWS * D);
-    room->scaled = room->counts;
     if (b->freedom_of_scales) {
         room->scaled = room_for(&end, K);
         room->squares = room_for(&end, ASCENT_ROWS * K);
@@ -130,8 +143,16 @@ static double *divide_room(const ascent_block *b, intptr_t lanes_size, ascent_ro
         room->of_scales = room_for(&end, 5 * K);
         room->learned_scales = room_for(&end, K);
     }
-    room->panels = room_for(&end, (2 * D + K) * (MIXTURE_BYTES / 8) + K * D);
-    return end;
+    return divide_section(b, end, room);
+}
+
+/* Returns the room of a section; the first one has the memory of the ascent itself. */
+static ascent_room room_of_section(const ascent_block *b, intptr_t i)
+{
+    ascent_room room = *(const ascent_room *)b->room;
+    if (i > 0)
+        divide_section(b, b->sections + (i - 1) * b->section_size, &room);
+    return room;
 }
 
 /* -- laws of the precisions, see `WishartPrecision` ------------------------------------ */
@@ -971,12 +992,13 @@ static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
     return 0;
 }
 
-/* Computes the local step of all samples: statistics, unless `only_bound`, and the bound.
- * Returns 0, or -1 if `stop` is set. */
-static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
-                                   const double *powers, int only_bound, double *bound)
+/* Computes the local step of the samples from `begin` to `end`: statistics, unless
+ * `only_bound`, and the bound.  Returns 0, or -1 if `stop` is set. */
+static int NAME(section_step)(const ascent_block *b, ascent_room *room, intptr_t begin,
+                              intptr_t end)
 {
     const intptr_t K = b->n_components, D = b->n_features;
+    const double *powers = room->powers;
     double top = -HUGE_VAL, excluded = -HUGE_VAL, total = 0;
     intptr_t n_few;
     for (intptr_t k = 0; k < K; k++)
@@ -1002,8 +1024,8 @@ static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
     block.responsibilities = room->shares;
     block.scores = room->scores;
     block.scratch = room->panels;
-    for (intptr_t first = 0; first < b->n_samples; first += ASCENT_ROWS) {
-        const intptr_t left = b->n_samples - first;
+    for (intptr_t first = begin; first < end; first += ASCENT_ROWS) {
+        const intptr_t left = end - first;
         const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;
         double *restrict bounds = b->row_bounds + first, lowest = HUGE_VAL;
         block.n_samples = n;
@@ -1026,15 +1048,49 @@ static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
         }
         for (intptr_t i = 0; i < n; i++)
             total += b->row_weight ? b->row_weight[first + i] * bounds[i] : bounds[i];
-        if (!only_bound
+        if (!room->only_bound
             && NAME(add_statistics)(b, room, first, n, block.n_components, powers[1]))
             return -1;
         if (is_far)
             n_few = NAME(select_components)(b, room, least);
     }
+    *room->bound = total;
+    return 0;
+}
+
+/* Computes the local step of section i of the samples, which several threads may do. */
+LOOP int NAME(gaussian_ascent_section)(ascent_block *b, intptr_t i)
+{
+    const intptr_t n_blocks = (b->n_samples + ASCENT_ROWS - 1) / ASCENT_ROWS;
+    const intptr_t first = n_blocks * i / b->n_sections * ASCENT_ROWS;
+    const intptr_t end = n_blocks * (i + 1) / b->n_sections * ASCENT_ROWS;
+    ascent_room room = room_of_section(b, i);
+    return NAME(section_step)(b, &room, first, end < b->n_samples ? end : b->n_samples);
+}
+
+/* Computes the local step of all samples, see `section_step`. */
+static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
+                                   const double *powers, int only_bound, double *bound)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    room->powers = powers;
+    room->only_bound = only_bound;
+    if (b->n_sections == 1 ? NAME(section_step)(b, room, 0, b->n_samples)
+                           : b->share(b->sharing))
+        return -1;
+    for (intptr_t i = 1; i < b->n_sections; i++) {
+        const ascent_room own = room_of_section(b, i);
+        *room->bound += *own.bound;
+        for (intptr_t k = 0; k < K; k++)
+            room->counts[k] += own.counts[k];
+        for (intptr_t d = 0; d < K * D; d++)
+            room->sums[d] += own.sums[d];
+        for (intptr_t e = 0; e < room->n_matrices * room->stored; e++)
+            room->second[e] += own.second[e];
+    }
     if (!only_bound)
         NAME(end_statistics)(b, room, powers[1]);
-    *bound = total;
+    *bound = *room->bound;
     return 0;
 }
 
@@ -1110,7 +1166,8 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b, intptr_t lanes_size,
 {
     ascent_room room;
     b->scratch = 0;
-    return (divide_room(b, lanes_size, &room) - (double *)0) + moments_size;
+    const double *end = divide_room(b, lanes_size, &room) + moments_size;
+    return (end - (double *)0) + (b->n_sections - 1) * (end - room.bound);
 }
 
 /* An ascent, for the functions of `mixture_methods`. */
@@ -1173,7 +1230,7 @@ static int NAME(gaussian_global_step)(void *self, double power)
 }
 
 /* Takes steps of coordinate ascent.  Returns the status, see `mixture_ascent.h`. */
-LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
+LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size, intptr_t moments_size)
 {
     const mixture_methods methods = {
         NAME(gaussian_local_step), NAME(gaussian_global_bound), NAME(gaussian_update_hyper),
@@ -1181,7 +1238,9 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
     NAME(gaussian_run) run;
     ascent_room *room = &run.room;
     run.block = b;
-    divide_room(b, lanes_size, room);
+    b->sections = divide_room(b, lanes_size, room) + moments_size;
+    b->section_size = b->sections - room->bound;
+    b->room = room;
     room->present.precision = b->hyper[0];
     room->present.freedom = b->hyper[1];
     memcpy(room->present.covariance, b->covariance, (size_t)room->entries * sizeof(double));

@@ -24,9 +24,7 @@ class GaussianAscent(Ascent):
         if row_weight is not None:
             self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
         self._kinds = kinds_of(model)
-        shape = model.n_components, model.n_features
-        has_scales = model.family.has_scales
-        self._scratch = _kernels.ascent_scratch(*shape, *self._kinds[:2], has_scales)
+        self._scratch = None
         self.row_bounds = np.empty(len(block))
         observed = model.n_observed(block)
         if row_weight is not None:
@@ -48,6 +46,11 @@ class GaussianAscent(Ascent):
 
     def run(self, powers, flags, n_left, limits, before, scale):
         """Take steps; see `Ascent.run`."""
+        if self._scratch is None:
+            model = self.model
+            sizes = model.n_components, model.n_features, *self._kinds[:2]
+            has_scales = model.family.has_scales
+            self._scratch = _kernels.ascent_scratch(*sizes, has_scales, self.n_sections)
         bounds, constant = np.empty((2, len(powers))), self.model.log_constant
         limits = np.array([limits[0] - constant, *limits[1:]])
         steps = powers, flags, n_left, limits, before - constant, scale
@@ -63,6 +66,7 @@ class GaussianAscent(Ascent):
             self._state,
             self.row_bounds,
             self._scratch,
+            self.n_sections,
         )
         if status == self.STOPPED:
             raise Stopped

@@ -90,6 +90,13 @@ typedef struct {
     /* out */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
+    /* Sections of the samples, which threads share.  `share` calls `gaussian_ascent_section`
+     * for each, and returns whether it was stopped. */
+    intptr_t n_sections, section_size;
+    double *sections;                    /* scratch memory of all but the first one */
+    void *room;
+    void *sharing;
+    int (*share)(void *sharing);
 } ascent_block;
 
 /* Number of splits that a search compares, and ends of the search. */

@@ -5,9 +5,12 @@ numbers and do not depend on policies.  The loops are C, in ``_loops.h``, and ar
 compiled for each instruction set.
 """
 
+from functools import partial
+
 import numpy as np
 
 from sktemper._simd.special import aligned, lanes_scratch
+from sktemper._utils._tasks import run_shared
 
 from cython cimport floating
 
@@ -268,22 +271,60 @@ def weighted_moments(
     return status
 
 
+cdef intptr_t moments_size(intptr_t n_components, intptr_t n_features) noexcept:
+    """Return the size of the scratch memory of `weighted_moments`."""
+    cdef intptr_t n_moments = 1 + n_features + n_features * (n_features + 1) // 2
+    cdef intptr_t width = n_components + n_components // 3 + 2
+    cdef intptr_t row = width + n_features + min(n_moments, MOMENT_COLUMNS) + SIMD_BYTES
+    return (MOMENT_ROWS * row + width * (n_moments + SIMD_BYTES) + 7) // 8 * 8
+
+
 def ascent_scratch(
-    intptr_t n_components, intptr_t n_features, int kind, int law, bint has_scales=False
+    intptr_t n_components,
+    intptr_t n_features,
+    int kind,
+    int law,
+    bint has_scales=False,
+    intptr_t n_sections=1,
 ):
     """Return the scratch memory of `ascent` for all samples of a mixture."""
     cdef ascent_block block
     cdef double scale
     block.freedom_of_scales = &scale if has_scales else NULL
     block.n_components, block.n_features = n_components, n_features
-    block.kind, block.law = kind, law
-    n_lanes = lanes_scratch(n_features, 1, 0)
-    n_moments = 1 + n_features + n_features * (n_features + 1) // 2
-    width = n_components + n_components // 3 + 2
-    row = width + n_features + min(n_moments, MOMENT_COLUMNS) + SIMD_BYTES
-    n_sums = width * (n_moments + SIMD_BYTES)
-    size = SIMD.gaussian_ascent_size_f64(&block, n_lanes, MOMENT_ROWS * row + n_sums)
+    block.kind, block.law, block.n_sections = kind, law, n_sections
+    size = SIMD.gaussian_ascent_size_f64(
+        &block,
+        lanes_scratch(n_features, 1, 0),
+        moments_size(n_components, n_features),
+    )
     return aligned(np.empty, size, np.float64)
+
+
+cdef class _Sections:
+    """Sections of the samples of an ascent, see `ascent_block`."""
+
+    cdef ascent_block *block
+    cdef bint is_float
+    cdef object error
+
+    def step(self, intptr_t i):
+        """Take the local step of a section; return whether it was stopped."""
+        cdef int status
+        with nogil:
+            status = run_gaussian_ascent_section(self.is_float, self.block, i)
+        return status
+
+
+cdef int _share(void *sharing) noexcept with gil:
+    """Take the local steps of all sections; return whether they were stopped."""
+    cdef _Sections sections = <_Sections>sharing
+    try:
+        n = range(sections.block.n_sections)
+        return any(run_shared([partial(sections.step, i) for i in n]))
+    except BaseException as error:
+        sections.error = error
+        return 1
 
 
 def ascent(
@@ -298,6 +339,7 @@ def ascent(
     tuple state,
     double[::1] row_bounds,
     double[::1] scratch,
+    intptr_t n_sections,
 ):
     """Take several steps of coordinate ascent, and change the parameters.
 
@@ -325,6 +367,8 @@ def ascent(
         Receives the rows' bounds of the last step.
     scratch : ndarray
         Result of `ascent_scratch`.
+    n_sections : int
+        Number of parts of the samples, which threads share.
 
     Returns
     -------
@@ -332,14 +376,16 @@ def ascent(
     before : float
     """
     cdef ascent_block block
+    cdef _Sections sections = _Sections()
     cdef int status
-    cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0)
+    cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0), n_moments
     cdef double[::1] weights = state[0], components = state[1]
     cdef double[::1] hyper = state[2], covariance = state[3], freedom = state[4]
     block.n_samples, block.n_features = samples.shape[0], samples.shape[1]
     block.kind, block.law, block.sticks, block.learned = kinds
     block.freedom_of_scales = NULL if freedom is None else &freedom[0]
     block.n_components = weights.shape[0] // (2 if block.sticks else 1)
+    n_moments = moments_size(block.n_components, block.n_features)
     block.samples, block.origin = &samples[0, 0], &origin[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     block.prior_mean = &prior_mean[0]
@@ -348,8 +394,13 @@ def ascent(
     block.weights, block.components = &weights[0], &components[0]
     block.hyper, block.covariance = &hyper[0], &covariance[0]
     block.row_bounds, block.scratch = &row_bounds[0], &scratch[0]
+    block.n_sections, block.share = n_sections, _share
+    sections.block, sections.is_float = &block, floating is float
+    block.sharing = <void *>sections
     with nogil:
-        status = run_gaussian_ascent(floating is float, &block, n_lanes)
+        status = run_gaussian_ascent(floating is float, &block, n_lanes, n_moments)
+    if sections.error is not None:
+        raise sections.error
     return status, block.steps.n_done, block.steps.before
 
 

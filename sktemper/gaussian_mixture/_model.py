@@ -436,6 +436,13 @@ class GaussianMixtureModel(MixtureModel):
             return None
         return ascent(self, block, hyper, row_weight)
 
+    def most_sections(self, n_rows):
+        """Return a number of sections whose memory is at most that of the rows."""
+        if type(self) is not GaussianMixtureModel:
+            return 1
+        values_of_section = 3 * self.n_components * self.family.n_natural
+        return int(n_rows * self.n_features / values_of_section)
+
     def agglomerated(self, globals_, hyper, best):
         """Return parameters after merges by evidence and an allowance, or None.
 

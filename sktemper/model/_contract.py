@@ -541,6 +541,8 @@ class Ascent:
         Whether steps start from the local parameters of the step before.
     local : ndarray or None
         Local parameters of the rows after the last step, if they are kept.
+    n_sections : int
+        Number of sections of the rows, which threads share; set before the first run.
     """
 
     #: Results of `run`: all steps were taken; the loop's `stop` was set; the ascent is
@@ -553,7 +555,7 @@ class Ascent:
 
     row_bounds: np.ndarray
     n_observed: float
-    keeps_local, local = False, None
+    keeps_local, local, n_sections = False, None, 1
 
     def start(self, globals_: Any, hyper: Any, local: Any = None) -> None:
         """Start from parameters.
@@ -835,6 +837,10 @@ class Capabilities(Renewing):
             Number of times that each row counts; None means once.
         """
         raise NotImplementedError
+
+    def most_sections(self, n_rows: int) -> int:
+        """Return the largest number of sections of an ascent that threads can share."""
+        return 1
 
     # -- births, splits ----------------------------------------------------------------
     def propose_birth(
