@@ -5,7 +5,6 @@ import math
 import warnings
 
 import numpy as np
-from scipy import linalg
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
@@ -48,17 +47,26 @@ def from_ica(X, n_components, hyper, random):
     means of the values above and below the middle of their range.  The sign is chosen
     so that the share of samples with the feature is near the inclusion probability.
     """
-    means = from_noise(X, n_components, hyper, random)
+    return from_white(*whitened(X, n_components), n_components, hyper, random)
+
+
+def whitened(X, n_components):
+    """Return white data, (n_rows, n_found), and the matrix that restores ``X``."""
     left, scales, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     rounding = np.linalg.norm(X) * max(X.shape) * np.finfo(X.dtype).eps
     n_found = min(n_components, np.count_nonzero(scales > rounding))
+    size = np.sqrt(len(X))
+    return size * left[:, :n_found], scales[:n_found, None] * right[:n_found] / size
+
+
+def from_white(white, back, n_components, hyper, random):
+    """Return the components of `from_ica`, given the results of `whitened`."""
+    means, n_found = from_noise(back, n_components, hyper, random), len(back)
     if n_found == 0:
         return means
-    white = np.sqrt(len(X)) * left[:, :n_found]
     unmixing = fast_ica(white, random)
     sources = np.dot(unmixing, white.T).T
-    back = scales[:n_found, None] * right[:n_found] / np.sqrt(len(X))
-    directions = linalg.pinv(unmixing).T @ back
+    directions = unmixing @ back
     scales, shares = two_means(sources)
     on = hyper.inclusion_probability[:n_found]
     is_same = np.abs(shares - on) <= np.abs(1 - shares - on)
@@ -198,17 +206,26 @@ def _adapt(model, components, hyper, block):
     return ascent.parameters()
 
 
-def _remix(model, globals_, hyper, block, random):
+def _span(model, globals_, hyper, block):
+    """Return the directions of components, and the results of `whitened` in them."""
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
     # unused components add no direction
     directions = directions[scales >= LEAST_SCALE * scales[0]]
+    return directions, *whitened(block.values @ directions.T, model.n_components)
+
+
+def _remix(model, globals_, hyper, block, random):
+    directions, *white = model.last_span.result(
+        (globals_, hyper, block), lambda given: _span(model, *given)
+    )
     seed = np.random.RandomState(random.integers(2**31))
-    mixed = from_ica(block.values @ directions.T, model.n_components, hyper, seed)
+    mixed = from_white(*white, model.n_components, hyper, seed)
     precision = np.diag(np.diag(globals_.precision))
     return Components(precision, precision @ (mixed @ directions)), hyper
 
 
-def _add_component(model, globals_, hyper, block, random):
+def _residuals(model, globals_, hyper, block):
+    """Return means, residuals, and probabilities in proportion to their squares."""
     prepared = model.prepare(globals_, hyper)
     step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)
@@ -217,14 +234,21 @@ def _add_component(model, globals_, hyper, block, random):
         residuals[block.missing] = 0.0
     squares = (residuals**2).sum(axis=1)
     total = squares.sum()  # 0 if the components explain the data exactly
-    n = random.choice(len(nu), p=squares / total if total > 0 else None)
+    return prepared.means, residuals, squares / total if total > 0 else None
+
+
+def _add_component(model, globals_, hyper, block, random):
+    known, residuals, shares = model.last_residuals.result(
+        (globals_, hyper, block), lambda given: _residuals(model, *given)
+    )
+    n = random.choice(len(residuals), p=shares)
     mean = residuals[n]
-    if len(nu) > 1 and random.random() < P_DIFFERENCE:
+    if len(residuals) > 1 and random.random() < P_DIFFERENCE:
         differences = block.values - block.values[n]
         distances = np.square(differences, dtype=np.float64).sum(axis=1)
         other = random.choice(np.argsort(distances)[1 : NEAREST + 1])
         mean = random.choice([-1, 1]) * (block.values[n] - block.values[other])
-    means = np.vstack([prepared.means, mean])
+    means = np.vstack([known, mean])
     precision = np.zeros((len(means), len(means)))
     precision[:-1, :-1] = globals_.precision
     precision[-1, -1] = np.diag(globals_.precision).mean()

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._families import DONE_BY_KERNEL, MixtureAscent, NaturalModel, rate_to_zero
+from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from ..model._contract import tenth_of_rows
@@ -103,6 +104,10 @@ class FactorialMixtureModel(NaturalModel):
         self.max_iter = max_iter
         self.init = init
         self.local_cooling = local_cooling
+        # what births from the same parameters have in common
+        self.last_span, self.last_residuals = (
+            LastCall(are_same_objects) for _ in range(2)
+        )
         rows = max(BLOCK_ELEMENTS // n_features, 1)
         self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
 
