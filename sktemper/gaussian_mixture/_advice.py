@@ -1,7 +1,6 @@
 """Warnings at the end of a fit about the data, components and priors."""
 
 import numpy as np
-from sklearn.covariance import ledoit_wolf
 
 from .._families import USED, Search
 from ..model import IllDefined
@@ -228,6 +227,8 @@ def gain_of_correlations(X, labels, weight):
         varies = width > NO_WIDTH * largest
         own = np.where(varies, own - own.mean(axis=0), 0.0)
         X[labels == k] = own / np.where(varies, width, 1.0)
+    from sklearn.covariance import ledoit_wolf  # most fits do not need it
+
     matrix, _ = ledoit_wolf(X[::2], assume_centered=True)
     rest = X[1::2]
     excess = (rest**2).sum() - (rest * np.linalg.solve(matrix, rest.T).T).sum()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import stats
 from scipy.special import softmax
-from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
@@ -58,6 +57,9 @@ from ._starts import (
     from_distinct,
     from_standardized,
 )
+
+if TYPE_CHECKING:
+    from sklearn.mixture import GaussianMixture
 
 
 # -- the estimators of the Gaussian mixture --------------------------------------------
@@ -389,6 +391,8 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             include the uncertainty of the components, so that small components have a
             smaller weight.
         """
+        from sklearn.mixture import GaussianMixture  # a fit does not need it
+
         self._check_fitted()
         has_matrices, kind = self._has_matrices(), self.covariance_type_
         other = GaussianMixture(
