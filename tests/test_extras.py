@@ -124,6 +124,7 @@ def test_modules_are_loaded_on_access_and_dask_names_its_extra():
         assert sktemper.metrics.perplexity
         assert sktemper.AnnealedGaussianMixture
         assert "sktemper.lda" not in sys.modules
+        assert not {"sklearn.mixture", "sklearn.covariance"} & {*sys.modules}
         assert "metrics" in dir(sktemper)
         assert not hasattr(sktemper, "nothing_of_the_kind")
         assert sktemper.report.topic_report

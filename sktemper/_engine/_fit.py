@@ -588,9 +588,12 @@ class _Fit:
         ours, found, start = bound_at(state), (None, -math.inf, 0.0), None
         try:
             plain, bound = fitted(state.start, ours)
-            if bound < ours and after_merges(plain) is not None:
+            start = after_merges(plain)
+            was_given_up = plain.convergence.bound_change >= self.training.tol
+            if start is not None and was_given_up:
                 plain, bound = fitted((plain.globals_, plain.hyper))
-            found, start = (plain, bound, 0.0), after_merges(plain)
+                start = after_merges(plain)
+            found = plain, bound, 0.0
             if start is not None:
                 merged, new = fitted(start[:2], bound)
                 found = (merged, new, start[2]) if new > bound else found
