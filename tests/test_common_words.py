@@ -61,6 +61,21 @@ def test_topics_are_shown_without_the_common_words(share, n_common, n_fitted):
     assert n_found(topics, lda.topic_word_) < N_TOPICS or share == 0.2
 
 
+@pytest.mark.parametrize(("n_words", "found"), [(800, 0), (1200, 20)])
+@pytest.mark.filterwarnings("ignore:.*in common")
+def test_rates_of_common_words_may_differ_if_the_vocabulary_is_large(n_words, found):
+    random = np.random.default_rng(0)
+    rates = np.exp(random.normal(size=(N_TOPICS, 60))) / np.arange(2, 62)
+    topics = np.zeros((N_TOPICS, n_words))
+    topics[:, :60] = 0.4 * rates / rates.sum(axis=1, keepdims=True)
+    topics[:, 60:] = 0.6 * random.dirichlet(np.full(n_words - 60, 0.05), N_TOPICS)
+    weights = random.dirichlet(np.full(N_TOPICS, 0.1), 600)
+    X = np.array([random.multinomial(100, w @ topics) for w in weights])
+    columns = AnnealedLDA(N_TOPICS, random_state=0).fit(X).common_words_.columns
+    assert len(columns) >= found and (found or not len(columns))
+    assert (columns < 60).all()
+
+
 def test_nothing_is_left_out_without_common_words():
     X, _ = documents(0.0)
     lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)  # no warning
