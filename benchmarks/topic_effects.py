@@ -2,6 +2,7 @@
 
     python benchmarks/topic_effects.py                # all settings
     python benchmarks/topic_effects.py 5,2000,10,200  # topics, texts, words, data sets
+    python benchmarks/topic_effects.py --covariates   # fits that know the groups
 
 Each data set has two groups of texts, whose mean topic shares differ, and each topic is
 one interval of the difference.  A row of the table is printed for each setting.  The
@@ -68,7 +69,8 @@ def one_set(n_topics, n_texts, length, seed):
     """Return rows of a topic each, and the times of the fit and of the regression."""
     X, group, topic_word, truth = texts(n_topics, n_texts, length, seed)
     times = [time.process_time()]
-    lda = AnnealedLDA(n_topics, random_state=0).fit(X)
+    known = group if "--covariates" in sys.argv else None
+    lda = AnnealedLDA(n_topics, random_state=0).fit(X, covariates=known)
     times.append(time.process_time())
     regression = topic_regression(lda, X, group[:, None], random_state=0)
     times.append(time.process_time())
@@ -104,7 +106,8 @@ def row(n_topics, n_texts, length, n_sets):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", UserWarning)
-    chosen = [tuple(map(int, text.split(","))) for text in sys.argv[1:]]
+    settings = [text for text in sys.argv[1:] if text != "--covariates"]
+    chosen = [tuple(map(int, text.split(","))) for text in settings]
     print(HEAD, "|---" * (HEAD.count("|") - 1) + "|", sep="\n", flush=True)
     for setting in chosen or SETTINGS:
         print(row(*setting), flush=True)

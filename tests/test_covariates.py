@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA
+from sktemper.inspection import combine_fits
 from sktemper.lda._cells import best_precision, priors_of_cells
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import ConstantRate
@@ -226,6 +227,7 @@ def test_threads_parts_weights_and_starts():
     assert lda.cell_prior_.shape == (N_CELLS, 4)
     merged = lda.merge_topics(3)
     np.testing.assert_allclose(merged.cell_prior_.sum(axis=1), 0.15)
+    assert not hasattr(combine_fits([lda, merged.merge_topics(3)]), "cells_")
     served = merged.for_serving()
     expected = merged.transform(X[:9], covariates=cells[:9])
     found = served.transform(X[:9], covariates=cells[:9])

@@ -764,11 +764,9 @@ class _LDA(
         return shares_of_cells(self.state_.globals_.cells, self.state_.hyper)[1]
 
     def _fitted_cells(self):
-        self._state()
-        try:
-            return vars(self)["_cells_"]
-        except KeyError:
-            raise AttributeError("The fit had no covariates.") from None
+        if self._state().globals_.cells is None:
+            raise AttributeError("The fit had no covariates.")
+        return self._cells_
 
     @property
     def topic_word_prior_(self) -> np.ndarray:

@@ -300,9 +300,9 @@ def _merged_globals(model, state, tokens, groups):
     """Return the global parameters and the alpha of merged topics."""
     topic_word = sum_groups(tokens, groups) + model.topic_word_prior
     topics = Topics.from_dense(topic_word.T, model.topic_word_prior.T)
-    if state.globals_.cells is not None:
-        cells = sum_groups(state.globals_.cells.T, groups).T.copy()
-        topics = replace(topics, cells=cells)
+    cells = state.globals_.cells
+    if cells is not None and cells.shape[1] == len(groups):  # not of several fits
+        topics = replace(topics, cells=sum_groups(cells.T, groups).T.copy())
     if model.doc_topic_prior is not None:
         return topics, model.doc_topic_prior
     alpha, n_topics = state.hyper, model.n_topics
