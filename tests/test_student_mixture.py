@@ -161,7 +161,7 @@ def test_the_bound_rises_while_degrees_of_freedom_are_learned(freedom):
     assert rises.min() > -1e-7 * abs(mixture.lower_bound_)
 
 
-@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
+@each_type
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize("powers", [(1.0, 1.0, 1.0), (1.0, 1.0, 0.5), (0.5, 0.5, 0.5)])
 def test_the_kernel_takes_the_steps_of_the_model(covariance_type, dtype, rtol, powers):

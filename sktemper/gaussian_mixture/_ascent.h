@@ -958,36 +958,44 @@ static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, doubl
     }
 }
 
+/* Adds the second moments of n samples with the factors in `shares`, for a tied covariance. */
+static int NAME(add_total)(const ascent_block *b, ascent_room *room, intptr_t first, intptr_t n)
+{
+    const intptr_t D = b->n_features, M = 1 + D + D * (D + 1) / 2;
+    moments_block moments = {0};
+    for (intptr_t i = 0; i < n; i++)
+        room->factors[i] = b->row_weight ? b->row_weight[first + i] : 1;
+    moments.n_samples = n;
+    moments.n_features = D;
+    moments.n_components = 1;
+    moments.n_moments = M;
+    moments.samples = (const REAL *)b->samples + first * D;
+    moments.origin = b->origin;
+    moments.shares = room->shares;
+    moments.factors = room->factors;
+    moments.factor_per_sample = 1;
+    moments.stop = b->steps.stop;
+    moments.scratch = (double *)room->panels;
+    moments.out = room->moments;
+    if (NAME(weighted_moments)(&moments))
+        return -1;
+    for (intptr_t m = 0; m < M; m++)
+        room->total[m] += room->moments[m];
+    return 0;
+}
+
 /* Computes the sums of second moments of all samples, for a tied covariance. */
 static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
 {
-    const intptr_t D = b->n_features, M = 1 + D + D * (D + 1) / 2;
+    const intptr_t D = b->n_features;
     REAL *shares = room->shares;
-    memset(room->total, 0, (size_t)M * sizeof(double));
+    memset(room->total, 0, (size_t)(1 + D + D * (D + 1) / 2) * sizeof(double));
     for (intptr_t i = 0; i < ASCENT_ROWS; i++)
         shares[i] = 1;
     for (intptr_t first = 0; first < b->n_samples; first += ASCENT_ROWS) {
         const intptr_t left = b->n_samples - first;
-        const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;
-        moments_block moments = {0};
-        for (intptr_t i = 0; i < n; i++)
-            room->factors[i] = b->row_weight ? b->row_weight[first + i] : 1;
-        moments.n_samples = n;
-        moments.n_features = D;
-        moments.n_components = 1;
-        moments.n_moments = M;
-        moments.samples = (const REAL *)b->samples + first * D;
-        moments.origin = b->origin;
-        moments.shares = shares;
-        moments.factors = room->factors;
-        moments.factor_per_sample = 1;
-        moments.stop = b->steps.stop;
-        moments.scratch = (double *)room->panels;
-        moments.out = room->moments;
-        if (NAME(weighted_moments)(&moments))
+        if (NAME(add_total)(b, room, first, left < ASCENT_ROWS ? left : ASCENT_ROWS))
             return -1;
-        for (intptr_t m = 0; m < M; m++)
-            room->total[m] += room->moments[m];
     }
     return 0;
 }
@@ -1104,6 +1112,7 @@ static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
     memset(room->counts, 0, (size_t)K * sizeof(double));
     memset(room->scaled, 0, (size_t)K * sizeof(double));
     memset(room->of_scales, 0, (size_t)(5 * K) * sizeof(double));
+    memset(room->total, 0, (size_t)(1 + D + D * (D + 1) / 2) * sizeof(double));
     memset(room->sums, 0, (size_t)(K * D) * sizeof(double));
     memset(room->second, 0, (size_t)(room->n_matrices * room->stored) * sizeof(double));
     NAME(select_components)(b, room, -HUGE_VAL);
@@ -1126,6 +1135,10 @@ static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
         const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;
         block.n_samples = n;
         block.samples = (const REAL *)b->samples + first * D;
+        if (b->kind == TIED) {
+            NAME(whiten)(b, room, n, block.samples, room->white);
+            block.samples = room->white;
+        }
         if (NAME(mixture_local_step)(&block))
             return -1;
         for (intptr_t k = 0; k < K; k++)
@@ -1152,6 +1165,16 @@ static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
                 shares[i * K + k] = (REAL)(share * room->scales[k * ASCENT_ROWS + i]);
             }
         if (NAME(add_statistics)(b, room, first, n, K, powers[1]))
+            return -1;
+        if (b->kind != TIED)
+            continue;
+        for (intptr_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (intptr_t at = i; at < K * ASCENT_ROWS; at += ASCENT_ROWS)
+                sum += room->scaled_shares[at] * room->scales[at];
+            shares[i] = (REAL)sum;
+        }
+        if (NAME(add_total)(b, room, first, n))
             return -1;
     }
     if (!only_bound)
@@ -1252,7 +1275,7 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size, intptr_t mo
         return ASCENT_ILL_DEFINED;
     if (!NAME(ascent_tables)(b, room, b->weights, &room->now))
         return ASCENT_NOT_FINITE;
-    if (b->kind == TIED && NAME(sum_all)(b, room))
+    if (b->kind == TIED && !b->freedom_of_scales && NAME(sum_all)(b, room))
         return ASCENT_STOPPED;
     return take_steps(&b->steps, &methods, &run);
 }

@@ -251,8 +251,6 @@ class StudentMixtureModel(GaussianMixtureModel):
         return ScaledRows(rows, scales, shares @ np.log(self.freedom_of(hyper)))
 
     def ascent(self, block, hyper, row_weight=None):
-        if isinstance(self.family, TiedStudentFamily):  # second moments change
-            return None
         return ascent(self, block, hyper, row_weight)
 
     def fits_well(self, globals_, hyper, block, row_weight=None):
