@@ -586,6 +586,12 @@ def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
     assert_same_end(here, shared)
 
 
+def test_a_fit_by_short_ascents_needs_no_thread(monkeypatch):
+    monkeypatch.setattr(_workers.Pool, "submit", None)
+    X = np.random.RandomState(0).normal(size=(60, 2))
+    assert AnnealedGaussianMixture(3, n_jobs=2).fit(X).n_iter_ > 1
+
+
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
     """The calling thread computes the posteriors in small groups."""
     monkeypatch.setattr(ratings_gaussians, "COST_AT_ONCE", 1)

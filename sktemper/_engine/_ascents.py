@@ -61,8 +61,8 @@ def ascent_on(problem, rows, hyper):
 
 def _ascent_on(problem, rows, hyper):
     model, data = problem.model, problem.data
-    fits = "ascents" in model.capabilities() and len(data.parts) == 1
-    fits = fits and isinstance(data.parts[0], InMemory) and problem.labels is None
+    fits = len(data.parts) == 1 and isinstance(data.parts[0], InMemory)
+    fits = fits and problem.labels is None
     if not fits or not (n_sections := sections_of(model, data, len(rows))):
         return None
     weight = problem.sample_weight
@@ -74,10 +74,13 @@ def _ascent_on(problem, rows, hyper):
 
 
 def sections_of(model, data, n_rows):
-    """Return the number of sections of an ascent on some rows, or 0 if it is too large.
+    """Return the number of sections of an ascent on some rows.
 
-    See `ConjugateModel.most_sections`.
+    It is 0 if the model has no ascents, or none of that size, see
+    `ConjugateModel.most_sections`.
     """
+    if "ascents" not in model.capabilities():
+        return 0
     n_products = n_rows * data.values_per_row * model.products_per_value
     if n_products <= MOST_PRODUCTS:
         return 1

@@ -334,6 +334,9 @@ class InlineWorkers(_Maps):
     def __exit__(self, *_):
         self._blas.__exit__(None, None, None)
 
+    def call_with_workers(self, function, n_tasks):
+        return function(self)
+
     def run_whole(self, function):
         if not run_undisturbed(function):
             with Workers(1, np.zeros(1, dtype=np.intc)) as workers:

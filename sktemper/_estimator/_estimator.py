@@ -378,12 +378,18 @@ def _continued_state(estimator):
     return writable(state) if estimator._loaded else state
 
 
-def workers_for(n_jobs, model, data, threads=Workers):
-    """Return the workers of a model and `Data`."""
+def workers_for(n_jobs, model, data, threads=Workers, is_fit=False):
+    """Return the workers of a model and `Data`.
+
+    In a fit by short ascents, the calling thread replaces a single thread.
+    """
     n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(n_jobs)
     n_threads = threads_for(n_jobs, model, data)
-    if n_threads < n_jobs and sections_of(model, data, len(data)) > 1:
+    n_sections = sections_of(model, data, len(data))
+    if n_threads < n_jobs and n_sections > 1:
         n_threads, threads = n_jobs, functools.partial(threads, shares_blocks=False)
+    elif is_fit and n_threads == n_sections == 1:
+        threads = InlineWorkers
     return data.workers(threads, n_threads, model.stop)
 
 
@@ -542,11 +548,11 @@ def training_settings(estimator, rate=None):
     )
 
 
-def make_problem(estimator, data, sample_weight, fresh, inline=False):
+def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=False):
     """Return the `Problem` of validated data.
 
     If ``inline`` is True, the calling thread computes, with the cached model for
-    calls with few rows.
+    calls with few rows.  See `workers_for` for ``is_fit``.
     """
     sample_weight = validated_weight(sample_weight, data)
     for matrix in data.validated:
@@ -559,12 +565,11 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False):
         model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
     else:
         model = ready.model(estimator)
+    threads = InlineWorkers if inline else Workers
     return Problem(
         model,
         data,
-        workers_for(
-            estimator.n_jobs, model, data, InlineWorkers if inline else Workers
-        ),
+        workers_for(estimator.n_jobs, model, data, threads, is_fit),
         sample_weight,
         total_samples=estimator.total_samples,
     )
@@ -866,7 +871,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             if not continued:
                 work._check_enough(data)
                 work._prepare_fit(data, sample_weight)
-            problem = make_problem(work, data, sample_weight, fresh=not continued)
+            problem = make_problem(
+                work, data, sample_weight, fresh=not continued, is_fit=True
+            )
             problem = _add_validation(work, problem, X_val)
             if labels is not None:
                 problem = replace(problem, labels=work._checked_labels(labels, data))
