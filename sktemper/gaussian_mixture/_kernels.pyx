@@ -435,6 +435,38 @@ def nearest_centres(
         )
 
 
+def distances_to_seeds(
+    const double[:, ::1] samples,
+    const double[::1] weight,
+    const intptr_t[::1] drawn,
+    const double[::1] nearest,
+    double[:, ::1] distances,
+):
+    """Return the weighted sum of squared distances for each of several new seeds.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_samples, n_features)
+    weight : ndarray of shape (n_samples,)
+    drawn : ndarray of intp of shape (n_drawn,)
+        Indices of the samples that may become seeds.
+    nearest : ndarray of shape (n_samples,)
+        Squared distances of samples to the nearest of the present seeds.
+    distances : ndarray of shape (at least n_drawn, n_samples)
+        Receives the squared distances to the nearest seed, including the new one.
+    """
+    cdef intptr_t n = samples.shape[0], D = samples.shape[1], n_drawn = drawn.shape[0]
+    cdef double[::1] x = np.empty(D * MIXTURE_BYTES // sizeof(double))
+    sums = np.zeros(n_drawn)
+    cdef double[::1] out = sums
+    with nogil:
+        SIMD.distances_to_seeds_f64(
+            n, D, n_drawn, &samples[0, 0], &weight[0], &drawn[0], &nearest[0], &x[0],
+            &distances[0, 0], &out[0],
+        )
+    return sums
+
+
 def best_split(
     const floating[:, ::1] samples,
     const floating[:, ::1] coordinates,

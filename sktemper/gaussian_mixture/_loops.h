@@ -383,6 +383,41 @@ LOOP void NAME(nearest_centres)(intptr_t n, intptr_t n_features, intptr_t n_cent
     }
 }
 
+/* Computes the squared distance of each sample to its nearest centre, if one of `n_drawn` samples
+ * becomes another centre, and its weighted sum for each of them.  `nearest` are the present
+ * squared distances, and `x` has room for a panel. */
+LOOP void NAME(distances_to_seeds)(intptr_t n, intptr_t n_features, intptr_t n_drawn,
+                                   const REAL *restrict samples, const double *restrict weight,
+                                   const intptr_t *restrict drawn,
+                                   const double *restrict nearest, REAL *restrict x,
+                                   double *restrict distances, double *restrict sums)
+{
+    const intptr_t D = n_features;
+    for (intptr_t first = 0; first < n; first += LANES) {
+        const intptr_t width = n - first < LANES ? n - first : LANES;
+        REAL square[LANES];
+        NAME(load_panel)(width, D, samples + first * D, x);
+        for (intptr_t k = 0; k < n_drawn; k++) {
+            const REAL *restrict centre = samples + drawn[k] * D;
+            double *restrict own = distances + k * n + first, sum = 0;
+            VECTOR total[VECTORS] = ZEROS;
+            for (intptr_t d = 0; d < D; d++)
+                EACH {
+                    const VECTOR difference = AT(x + d * LANES, v) - centre[d];
+                    total[v] += difference * difference;
+                }
+            EACH AT(square, v) = total[v];
+            VECTORISE_REDUCTION(+ : sum)
+            for (intptr_t lane = 0; lane < width; lane++) {
+                const double now = nearest[first + lane];
+                own[lane] = square[lane] < now ? square[lane] : now;
+                sum += weight[first + lane] * own[lane];
+            }
+            sums[k] += sum;
+        }
+    }
+}
+
 #include "_moments.h"
 
 #include "_ascent.h"

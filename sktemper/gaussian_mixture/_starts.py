@@ -182,18 +182,15 @@ def _nearest(rows, weight, centres, sums=None):
 
 def _kmeans_seeds(rows, weight, n_seeds, random):
     """Return the indices of seeds by k-means++, each the best of several draws."""
-    squares, n_draws = (rows**2).sum(axis=1), 2 + int(np.log(n_seeds))
-    seeds, nearest = [], np.ones((1, len(rows)))
+    n_draws, nearest = 2 + int(np.log(n_seeds)), np.full(len(rows), np.inf)
+    seeds, distances, ends = [], np.empty((n_draws, len(rows))), weight.cumsum()
     for number in range(n_seeds):
-        ends = (weight * nearest[0]).cumsum()
         places = random.random_sample(n_draws if number else 1) * ends[-1]
         drawn = np.minimum(ends.searchsorted(places, side="right"), len(rows) - 1)
-        distances = squares[drawn, None] + squares - 2.0 * (rows[drawn] @ rows.T)
-        distances = np.maximum(distances, 0.0)
-        distances[np.arange(len(drawn)), drawn] = 0.0
-        nearest = np.minimum(nearest, distances) if number else distances
-        best = (nearest @ weight).argmin()
-        nearest = nearest[best : best + 1]
+        given = rows, weight, drawn, nearest, distances
+        best = _kernels.distances_to_seeds(*given).argmin()
+        nearest[:] = distances[best]
+        ends = (weight * nearest).cumsum()
         seeds.append(drawn[best])
     return seeds
 
