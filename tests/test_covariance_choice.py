@@ -145,6 +145,12 @@ def test_the_evidence_decides_by_a_margin(monkeypatch):
         assert evidence_of(X, monkeypatch)[0] == expected
 
 
+@pytest.mark.parametrize("kind", ["full", "diag"])
+def test_spherical_is_left_out_if_diagonal_is_far_behind_full(kind, monkeypatch):
+    _, evidence = evidence_of(clusters(kind)[0], monkeypatch)
+    assert ("spherical" in evidence) == (kind == "diag")
+
+
 def test_a_diagonal_prior_of_full_covariances_costs_as_many_entries(monkeypatch):
     X, _ = clusters("diag", 200, n_columns=8)
     evidence = [0.0, 0.9 * _choice.MARGIN * len(X), -1e3]  # full, diagonal, spherical
