@@ -17,6 +17,9 @@ from .._utils._frames import is_frame
 LEAST_PRECISION, MOST_PRECISION = 1e-2, 1e5
 #: Gain of the log likelihood by a precision below which cells are taken as equal.
 LEAST_GAIN = 3.0
+#: Number of columns after those of topics, with sums of squares: of weights, of
+#: weighted shares, and of these again, as a variance of the sums after steps.
+N_SQUARES = 3
 
 
 def added(a, b):
@@ -33,35 +36,59 @@ def stepped(cells, sums, rate, scale):
     """Return the sums of cells after a step, or None if no document had a cell."""
     if sums is None:
         return cells
-    kept = None if cells is None else (1.0 - rate) * cells
-    return added(kept, rate * scale * sums)
+    factors = np.tile([[1.0 - rate], [rate * scale]], sums.shape[1])
+    factors[:, -1] **= 2
+    return added(None if cells is None else cells * factors[0], sums * factors[1])
+
+
+def with_shares(cells, shares):
+    """Return sums of cells with other sums of topic shares, and the same squares."""
+    return np.hstack([shares, cells[:, -N_SQUARES:]])
 
 
 def sums_of_shares(gamma, alpha, factors, labels):
-    """Return the sum of w_d (gamma_d - alpha_d) / sum_k gamma_dk over each cell.
+    """Return sums over the documents of each cell, (n_cells, n_topics + N_SQUARES).
 
-    The cells ``labels`` are -1 if they are unknown.
+    They are those of w_d (gamma_d - alpha_d) / sum_k gamma_dk, and of squares.  The
+    cells ``labels`` are -1 if they are unknown.
     """
     shares = np.maximum(gamma - alpha, 0.0)
-    shares *= (factors / (alpha.sum(axis=1) + shares.sum(axis=1)))[:, None]
+    shares /= (alpha.sum(axis=1) + shares.sum(axis=1))[:, None]
+    squares = [shares.sum(axis=1) ** 2, *[np.square(shares).sum(axis=1)] * 2]
+    terms = np.column_stack([shares, *squares]) * np.reshape(factors, (-1, 1))
     known = labels >= 0
-    sums = np.zeros((labels.max(initial=-1) + 1, gamma.shape[1]))
-    np.add.at(sums, labels[known], shares[known])
+    sums = np.zeros((labels.max(initial=-1) + 1, terms.shape[1]))
+    np.add.at(sums, labels[known], terms[known])
     return sums
 
 
 def shares_of_cells(cells, alpha):
     """Return the common mean topic shares, and those of each cell."""
-    total = alpha.sum()
-    counts = (1.0 + total) * cells
-    sizes = counts.sum(axis=1, keepdims=True)
+    total, sums = alpha.sum(), cells[:, :-N_SQUARES]
+    counts = (1.0 + total) * sums
     # as if each topic had one more document
     common = counts.sum(axis=0) + len(alpha) * (alpha / total)
     common /= common.sum()
+    counts /= dispersion(cells, common, total)
+    sizes = counts.sum(axis=1, keepdims=True)
     precision = best_precision(counts[sizes[:, 0] > 0], common)
     if precision == math.inf:
         return common, np.tile(common, (len(cells), 1))
     return common, (precision * common + counts) / (precision + sizes)
+
+
+def dispersion(cells, common, total):
+    """Return the ratio of the variance of sums to that of Dirichlet shares, at least 1.
+
+    ``total`` is the sum of the parameters of the Dirichlet distribution.
+    """
+    weights, shares, variance = cells[:, -N_SQUARES:].sum(axis=0)
+    square = common @ common
+    expected = cells[:, :-N_SQUARES].sum() * (1.0 - square) / (1.0 + total)
+    if not (expected > 0 and shares > 0):
+        return 1.0
+    scatter = (shares - square * weights) / expected
+    return max(1.0, scatter) * max(1.0, variance / shares)
 
 
 def priors_of_cells(cells, alpha):

@@ -11,6 +11,7 @@ from .._estimator import copy_with_state, stream_rate, workers_for
 from .._simd import special
 from .._utils._arguments import refuse
 from .._utils._results import fit_results, install_results, new_estimator
+from ._cells import N_SQUARES, with_shares
 from ._priors import MOST_ROWS, auto_prior_of_fewer
 from ._topics import Topics
 
@@ -301,8 +302,9 @@ def _merged_globals(model, state, tokens, groups):
     topic_word = sum_groups(tokens, groups) + model.topic_word_prior
     topics = Topics.from_dense(topic_word.T, model.topic_word_prior.T)
     cells = state.globals_.cells
-    if cells is not None and cells.shape[1] == len(groups):  # not of several fits
-        topics = replace(topics, cells=sum_groups(cells.T, groups).T.copy())
+    if cells is not None and cells.shape[1] == len(groups) + N_SQUARES:  # of one fit
+        shares = sum_groups(cells[:, :-N_SQUARES].T, groups).T
+        topics = replace(topics, cells=with_shares(cells, shares))
     if model.doc_topic_prior is not None:
         return topics, model.doc_topic_prior
     alpha, n_topics = state.hyper, model.n_topics

@@ -32,7 +32,7 @@ from ..model import (
     all_finite,
 )
 from . import _kernels
-from ._cells import priors_of_cells, stepped, sums_of_shares
+from ._cells import N_SQUARES, priors_of_cells, stepped, sums_of_shares
 from ._merging import (
     LEAST_KEPT,
     ROWS_OF_BIRTH,
@@ -345,7 +345,7 @@ class LDAModel(ConjugateModel):
         shape, prior = (self.n_features, self.n_topics), self.topic_word_prior.T
         shapes = [shape, (self.n_topics,), prior.shape, (), (), ()]
         if globals_.cells is not None:
-            shapes.append((len(globals_.cells), self.n_topics))
+            shapes.append((len(globals_.cells), self.n_topics + N_SQUARES))
         return shapes
 
     def hyper_shapes(self):

@@ -8,7 +8,7 @@ import numpy as np
 from .._families import _dirichlet
 from .._simd import special
 from . import _kernels
-from ._cells import added
+from ._cells import N_SQUARES, added, with_shares
 
 #: Number of blocks of statistics that are kept before they are added up.
 MOST_PARTS = 16
@@ -65,8 +65,8 @@ class WordStatistics:
     """Sum of counts * phi over documents, for the words that occurred in them.
 
     ``parts`` are pairs (words, rows), one for each summed block.  A word may occur in
-    several parts.  Rows may have additional columns, for padding.  ``cells`` are sums
-    of the topic shares of documents by their cells, or None.
+    several parts.  Rows may have additional columns, for padding.  ``cells`` are
+    `sums_of_shares`, or None.
     """
 
     parts: tuple
@@ -146,8 +146,8 @@ class Topics:
 
     ``lambda = decay * u + prior_share * prior + base_share``, with a row for each word.
     A step changes the numbers ``decay``, ``prior_share`` and ``base_share``, and only
-    the rows of ``u`` for words in the batch.  ``cells`` are sums of the topic shares of
-    documents by their cells, (n_cells, n_topics), or None; see `priors_of_cells`.
+    the rows of ``u`` for words in the batch.  ``cells`` are `sums_of_shares` of all
+    documents, or None.
     """
 
     u: np.ndarray  # (n_features, n_topics)
@@ -196,8 +196,9 @@ class Topics:
         """Return these topics with sums of cells, equal in all cells for new topics."""
         if cells is None:
             return self
-        mean = cells.sum(axis=1, keepdims=True) / cells.shape[1]
-        return replace(self, cells=np.where(is_same, cells, mean))
+        shares = cells[:, :-N_SQUARES]
+        shares = np.where(is_same, shares, shares.mean(axis=1, keepdims=True))
+        return replace(self, cells=with_shares(cells, shares))
 
     def select_words(self, places, prior, start_share):
         """Return the topics of other words.
