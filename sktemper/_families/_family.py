@@ -399,8 +399,9 @@ class Family:
         -------
         gains : ndarray of shape (n_changes,)
         """
-        before = self.evidence(prior, statistics)
-        after = self.evidence(prior, added.reshape(-1, added.shape[-1]))
+        new = added.reshape(-1, added.shape[-1])
+        logs = self.log_normaliser(prior + np.concatenate([statistics, new]))
+        before, after = np.split(logs, [len(statistics)])
         return after.reshape(removed.shape).sum(axis=1) - before[removed].sum(axis=1)
 
     def parts_of_kernel(self) -> tuple[np.ndarray, np.ndarray] | None:
