@@ -305,6 +305,22 @@ def test_streams_with_new_cells_and_pickles(half_life):
     np.testing.assert_array_equal(lda.components_, other.components_)
 
 
+@pytest.mark.parametrize("seeds", [0.0, 3.0])
+def test_renewals_keep_cells(seeds):
+    """Cells outlive renewals of a stream whose later rows all have the same one."""
+    X, cells, _, _ = documents(3000, 12)
+    cells[1200:] = cells[0]
+    eta = np.full((4, X.shape[1]), 0.1)
+    eta[0, :5] += seeds
+    lda = AnnealedLDA(4, half_life=200, topic_word_prior=eta, random_state=0)
+    for start in range(0, 3000, 150):
+        rows = slice(start, start + 150)
+        lda.partial_fit(X[rows], covariates=cells[rows])
+    assert [renewal.kept for renewal in lda.state_.stream.renewals][0]
+    assert len(lda.state_.stream.renewals) > 1
+    assert lda.state_.globals_.cells.shape == (N_CELLS, 4)
+
+
 def test_an_interrupted_fit_continues():
     X, cells, _, _ = documents(400)
     options = {"n_components": 4, "max_iter": 4, "batch_size": 100, "random_state": 0}

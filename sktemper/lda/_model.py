@@ -761,7 +761,8 @@ class LDAModel(ConjugateModel):
     def _births(self, globals_, hyper, n_births, X, random):
         """Return the start of new topics, computed from the rows that fit worst."""
         block = self.take(X, slice(0, X.shape[0]))
-        scores, tokens = self.predictive_scores(block, self.prepare(globals_, hyper))
+        prepared = self.prepare(globals_, hyper[: self.n_topics])
+        scores, tokens = self.predictive_scores(block, prepared)
         per_token = np.where(tokens > 0, scores / np.maximum(tokens, 1e-300), np.inf)
         n_worst = min(
             max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births), len(scores)
@@ -842,7 +843,8 @@ class LDAModel(ConjugateModel):
         """
         cosines = _cosines(present.tokens(), globals_.tokens())
         if self._has_own_prior().any():  # topics are not exchangeable
-            return globals_, cosines.diagonal() > SAME_COSINE
+            is_same = cosines.diagonal() > SAME_COSINE
+            return globals_.with_cells(present.cells, is_same), is_same
         _, columns = linear_sum_assignment(-cosines)
         topic_word = globals_.dense()[:, columns]
         is_same = cosines[np.arange(self.n_topics), columns] > SAME_COSINE
