@@ -1,5 +1,6 @@
 """The common part of topics, and tables without it."""
 
+import pickle
 from copy import deepcopy
 
 import numpy as np
@@ -174,6 +175,19 @@ def test_separated_topics_are_the_true_ones(common):
     assert separated.score(X) > longer.score(X) - 0.03
     assert_other_topics_show_none(separated)
     assert separated.partial_fit(X[:100]).components_.shape == (13, N_WORDS)
+
+
+def test_a_separate_topic_outlives_merges_and_pickles(common):
+    X, _, lda = common
+    separated = lda.separate_common_words(X)
+    merged = separated.merge_topics(4)  # priors of three groups differ
+    assert len(set(merged.doc_topic_prior_)) > 2
+    merged = pickle.loads(pickle.dumps(merged))
+    assert_other_topics_show_none(merged)
+    with pytest.raises(ValueError, match="already"):
+        merged.separate_common_words(X)
+    again = merged.set_params(doc_topic_prior=None).fit(X)
+    assert not again._hidden_part()  # four topics of a new fit have no common part
 
 
 def test_separation_counts_weights_and_needs_common_words(common, monkeypatch):

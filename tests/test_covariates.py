@@ -209,6 +209,24 @@ def test_documents_of_a_block_have_their_own_priors(
     np.testing.assert_allclose(found, sums, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("doc_update", ["variational", "sampled"])
+def test_shares_of_tempered_priors_are_those_of_all_tokens(doc_update):
+    X, cells, _, _ = documents(60, 25, 5)
+    eta, random = np.atleast_2d(0.1), np.random.default_rng(0)
+    topics = Topics.from_dense(random.gamma(1.0, 1.0, (120, 5)) + 0.05, eta)
+    model = LDAModel(5, 120, None, eta, doc_update=doc_update)
+    alpha = 0.2 if doc_update == "sampled" else 0.5 * 0.2 + 0.5
+    request = Request(
+        Powers(prior=0.5, local=0.5), want=("statistics",), seed=7, labels=cells
+    )
+    step = model.local_step(
+        model.take(X, slice(None)), model.prepare(topics, np.full(5, 0.2)), request
+    )
+    sums = step.statistics.cells[:, :5].sum(axis=1)
+    expected = np.bincount(cells) * 25 / (25 + 5 * alpha)
+    np.testing.assert_allclose(sums, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("kind", [AnnealedLDA, TemperedLDA, SVIPlusLDA])
 def test_one_cell_changes_no_bits(kind):
     X, cells, _, _ = documents(200)
@@ -235,7 +253,8 @@ def test_shares_of_cells_are_found_and_predictions_improve():
     _, columns = linear_sum_assignment(-topics @ lda.components_.T)
     error = np.abs(found[:, columns] - shares)
     assert error.mean() < 0.03 and error.max() < 0.1
-    unknown = lda.transform(X[:9], covariates=["no"] * 9)
+    with pytest.warns(UserWarning, match=r"None of .* such as \('no',\)"):
+        unknown = lda.transform(X[:9], covariates=["no"] * 9)
     np.testing.assert_array_equal(unknown, lda.transform(X[:9]))
     empty = sparse.csr_array((1, X.shape[1]), dtype=X.dtype)
     (cell,), mean = lda.cells_[0], lda.cell_prior_[0] / lda.cell_prior_[0].sum()
@@ -318,7 +337,20 @@ def test_renewals_keep_cells(seeds):
         lda.partial_fit(X[rows], covariates=cells[rows])
     assert [renewal.kept for renewal in lda.state_.stream.renewals][0]
     assert len(lda.state_.stream.renewals) > 1
-    assert lda.state_.globals_.cells.shape == (N_CELLS, 4)
+    assert len(lda.state_.globals_.cells) == N_CELLS
+
+
+def test_cells_without_training_rows_have_the_common_prior():
+    X, _, _, _ = documents(400)
+    cells = np.repeat(["a", "b", "z"], [200, 100, 100])
+    lda = AnnealedLDA(
+        4, batch_size=50, shuffle=False, schedule=PressingAt(3), random_state=0
+    )
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(X, covariates=cells)
+    assert len(lda.state_.globals_.cells) == 1 and len(lda.cells_) == 3
+    np.testing.assert_allclose(lda.cell_prior_, [lda.doc_topic_prior_] * 3)
+    np.testing.assert_array_equal(lda.cell_shares_[1], lda.cell_shares_[2])
 
 
 def test_an_interrupted_fit_continues():
@@ -360,6 +392,23 @@ def test_covariates_of_all_kinds():
     assert 5 <= len(lda.cells_) <= 8 and lda.cells_[0][1].right == 40
 
 
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_dates_are_the_same_in_all_containers(unit):
+    X, cells, _, _ = documents(60)
+    dates = (np.datetime64("2020-01-01") + cells).astype(f"datetime64[{unit}]")
+    kinds = [dates, pd.Series(dates), dates[:, None], pd.DataFrame({"x0": dates})]
+    lda = AnnealedLDA(3, max_iter=2, random_state=0)
+    expected = clone(lda).fit(X, covariates=cells).transform(X, covariates=cells)
+    for covariates in kinds:
+        lda.fit(X, covariates=covariates)
+        assert [date.day - 1 for (date,) in lda.cells_] == list(dict.fromkeys(cells))
+        for others in kinds:
+            found = lda.transform(X, covariates=others)
+            np.testing.assert_array_equal(found, expected)
+    found = lda.fit(X, covariates=dates - dates.min()).cells_
+    assert {cell.days for (cell,) in found} == {0, 1, 2, 3}
+
+
 @pytest.mark.parametrize(
     "covariates, message",
     [
@@ -374,13 +423,15 @@ def test_covariates_of_all_kinds():
         (pd.DataFrame({"a": pd.array([1, None] * 30)}), "'a' has missing values"),
         (pd.DataFrame(index=range(60)), "covariates has no columns"),
         ([[["a"]]] * 60, "covariates must be|cannot be compared"),
+        (pd.DataFrame([[1, 2]] * 60, columns=["a", "a"]), "same name: .'a', 'a'"),
+        (np.ma.masked_array(np.ones(60), np.arange(60) < 9), "masked array"),
     ],
 )
 def test_wrong_covariates_are_refused(covariates, message):
     X, cells, _, _ = documents(60)
     lda = AnnealedLDA(3, max_iter=2, random_state=0).fit(X, covariates=cells)
     before = lda.transform(X)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         lda.fit(X, covariates=covariates)
     np.testing.assert_array_equal(lda.transform(X), before)
 

@@ -11,6 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, psi, xlogy
 
 from .._utils._frames import is_frame
+from .._utils._notices import warn
+from .._utils._validation import check_unmasked
 
 # -- sums of topic shares by cell, and the priors that follow --------------------------
 #: Range of the precision with which the shares of cells scatter around the common ones.
@@ -157,9 +159,21 @@ class Cells(NamedTuple):
         return Cells(names, index), np.array(labels, dtype=np.intp)
 
     def of_rows(self, covariates, n_rows):
-        """Return the cell of each row, -1 for combinations that did not occur."""
+        """Return the cell of each row, -1 for combinations that did not occur.
+
+        A warning follows if none occurred.
+        """
         _, rows = self._rows(covariates, n_rows)
-        return np.array([self.index.get(row, -1) for row in rows], dtype=np.intp)
+        labels = np.array([self.index.get(row, -1) for row in rows], dtype=np.intp)
+        if len(rows) and (labels < 0).all():
+            warn(
+                f"None of the rows of covariates, such as {rows[0]}, occurred in the "
+                f"fit, which had rows such as {next(iter(self.index))}: all documents "
+                "have the prior doc_topic_prior_. Values must have the types of those "
+                "in the fit, and intervals the same edges, for instance by "
+                "pandas.cut(ages, [0, 30, 50, 100])."
+            )
+        return labels
 
     def _rows(self, covariates, n_rows):
         """Return names, and the tuples of values of all rows; raise if invalid."""
@@ -182,12 +196,21 @@ def _columns(covariates):
     """Return the names of covariates, and lists of their values."""
     if is_frame(covariates):
         names = tuple(map(str, covariates.columns))
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"covariates has several columns of the same name: {list(names)}."
+            )
         columns = [list(covariates[name]) for name in covariates.columns]
+    elif hasattr(covariates, "to_frame"):  # a series
+        names, columns = ("x0",), [list(covariates)]
     else:
+        check_unmasked(covariates, "covariates", may_be_nan=False)
         if not hasattr(covariates, "dtype"):  # an array of lists may turn all to text
             covariates = np.array(covariates, dtype=object)
         values = np.asarray(covariates)
         values = values[:, None] if values.ndim == 1 else values
+        if values.dtype.kind in "Mm":  # lists of times in nanoseconds are numbers
+            values = values.astype(f"{values.dtype.kind}8[us]")
         if values.ndim != 2:
             raise ValueError(
                 "covariates must be a data frame, or an array of shape (n_samples,) or "
@@ -223,5 +246,6 @@ def _check_number_of_values(name, distinct):
         raise ValueError(
             f"The covariate {name!r} has {n_others} different numbers, but each value "
             "gets a prior of its own: cut it into intervals, for instance by "
-            "pandas.cut, or use sktemper.inspection.topic_regression after the fit."
+            "pandas.cut(ages, [0, 30, 50, 100]), with the same edges in predictions; "
+            "or use sktemper.inspection.topic_regression after the fit."
         )

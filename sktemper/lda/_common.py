@@ -82,15 +82,15 @@ class CommonPart:
     is_separate: bool = False
 
     @classmethod
-    def of_state(cls, state):
+    def of_fit(cls, estimator, state):
         """Return the common part of fitted topics, or None if they have none.
 
-        It is topic 0 in the result of `separated`: the prior of topic 0 is larger than
-        those of all others, which are equal, and it has the most frequent words.
+        It is topic 0 in the result of `separated`, as long as topic 0 has the most
+        frequent words.
         """
-        tokens, alpha = state.globals_.tokens(), state.hyper
-        may_be = alpha[0] > alpha[-1] and (alpha[1:] == alpha[-1]).all()
-        if not may_be or len(alpha) <= LEAST_TOPICS or not tokens.any():
+        tokens = state.globals_.tokens()
+        may_be = SEPARATED in vars(estimator) and tokens.shape[1] > 1
+        if not may_be or not tokens.any():
             return cls.of_topics(tokens)
         in_corpus = tokens.sum(axis=1)
         frequent = np.argsort(-in_corpus, kind="stable")[:N_FREQUENT]
@@ -184,6 +184,8 @@ def _quantiles(values, weights, levels):
 
 
 # -- a topic of its own for the common part --------------------------------------------
+#: Attribute of fits whose topic 0 has the common words.
+SEPARATED = "_has_common_topic_"
 #: Rounds of `learned_alphas` between passes, and Newton steps of a round.
 N_ROUNDS, N_NEWTON = 10, 50
 #: Smallest and largest alpha, and largest change of log alpha in a Newton step.
@@ -194,7 +196,7 @@ def separated(estimator, X, sample_weight):
     """Return a fitted estimator whose topic 0 is the common part of the others."""
     state = estimator.state_
     tokens, eta = state.globals_.tokens(), state.globals_.prior
-    part = CommonPart.of_state(state)
+    part = CommonPart.of_fit(estimator, state)
     if part is not None and part.is_separate:
         raise ValueError("Topic 0 has the common words already, see common_words_.")
     if part is None:
@@ -235,7 +237,7 @@ def _with_alphas(estimator, topics, alphas, eta):
     }
     if eta.shape[1] > 1:
         parameters["topic_word_prior"] = eta.T
-    return with_topics(estimator, topics, hyper, parameters)
+    return with_topics(estimator, topics, hyper, parameters, {SEPARATED: True})
 
 
 def learned_alphas(estimator, X, sample_weight):

@@ -36,7 +36,7 @@ def topics_are_empty(estimator, run):
 def topics_are_copies(estimator, run):
     if not _is_final(estimator, run):
         return None
-    tokens, part = run.state.globals_.tokens(), CommonPart.of_state(run.state)
+    tokens, part = run.state.globals_.tokens(), CommonPart.of_fit(estimator, run.state)
     pairs = near_copies((tokens if part is None else part.own_tokens(tokens)).T)
     if not pairs:
         return None
@@ -50,7 +50,7 @@ def topics_are_copies(estimator, run):
 def words_are_common(estimator, run):
     if not _is_final(estimator, run):
         return None
-    part = CommonPart.of_state(run.state)
+    part = CommonPart.of_fit(estimator, run.state)
     if part is None or part.is_separate:
         return None
     found = estimator.common_words_

@@ -57,7 +57,7 @@ from ..noise import GradientNoise
 from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._cells import Cells, priors_of_cells, shares_of_cells
+from ._cells import Cells, added, priors_of_cells, shares_of_cells
 from ._common import CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
@@ -441,7 +441,10 @@ class _LDA(
         try:
             cells = self._fitted_cells()
         except AttributeError:
-            raise ValueError("covariates are given, but the fit had none.") from None
+            raise ValueError(
+                "covariates are given, but the fit had none, or they were lost in "
+                "separate_common_words or combine_fits."
+            ) from None
         return cells.of_rows(covariates, len(data))
 
     # -- what users call ---------------------------------------------------------------
@@ -715,7 +718,7 @@ class _LDA(
         is empty, with the share 0, unless few words make most of the common tokens.
         After `separate_common_words`, these are words with most tokens in topic 0.
         """
-        part = CommonPart.of_state(self._state())
+        part = CommonPart.of_fit(self, self._state())
         if part is None:
             nothing = np.zeros(0)
             return CommonWords(self._names()[:0], nothing.astype(int), nothing, 0.0)
@@ -727,7 +730,7 @@ class _LDA(
         """Return the `CommonPart` that tables do not show, or None."""
         if not self.hide_common_words:
             return None
-        return CommonPart.of_state(self.state_)
+        return CommonPart.of_fit(self, self.state_)
 
     def _shown_topic_word(self):
         topics, part = self.state_.globals_, self._hidden_part()
@@ -750,8 +753,7 @@ class _LDA(
     @property
     def cell_prior_(self) -> np.ndarray:
         """Dirichlet parameters of the priors of `cells_`, (n_cells, n_components)."""
-        self._fitted_cells()
-        return priors_of_cells(self.state_.globals_.cells, self.state_.hyper)[1:]
+        return priors_of_cells(self._sums_of_cells(), self.state_.hyper)[1:]
 
     @property
     def cell_shares_(self) -> np.ndarray:
@@ -760,8 +762,12 @@ class _LDA(
         Small cells are shrunk toward all documents, and so are texts of few words.  For
         intervals, use `sktemper.inspection.topic_regression`.
         """
-        self._fitted_cells()
-        return shares_of_cells(self.state_.globals_.cells, self.state_.hyper)[1]
+        return shares_of_cells(self._sums_of_cells(), self.state_.hyper)[1]
+
+    def _sums_of_cells(self):
+        """Return the sums of all cells, 0 if no document of the last ones was used."""
+        n_cells, cells = len(self._fitted_cells().index), self.state_.globals_.cells
+        return added(np.zeros((n_cells, cells.shape[1])), cells)
 
     def _fitted_cells(self):
         if self._state().globals_.cells is None:

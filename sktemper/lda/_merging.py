@@ -251,8 +251,11 @@ def merged_topics(estimator, tokens, groups):
     return with_topics(estimator, globals_, hyper, parameters)
 
 
-def with_topics(estimator, globals_, hyper, parameters):
-    """Return a fitted estimator with other topics, and parameters that fit them."""
+def with_topics(estimator, globals_, hyper, parameters, results=()):
+    """Return a fitted estimator with other topics, and parameters that fit them.
+
+    ``results`` are other attributes of the fit.
+    """
     state, policies = estimator.state_, estimator.state_.policies
     keeps_rate = stream_rate(estimator) is not None
     changed = replace(
@@ -264,7 +267,7 @@ def with_topics(estimator, globals_, hyper, parameters):
         stream=None,
         history=copy.deepcopy(state.history),
     )
-    other = copy_with_state(estimator, changed, parameters)
+    other = copy_with_state(estimator, changed, parameters, results)
     vars(other).pop("prediction_prior_", None)
     if globals_.cells is None:
         vars(other).pop("_cells_", None)

@@ -400,7 +400,7 @@ class LDAModel(ConjugateModel):
                 parts,
                 self.n_features,
                 self.n_topics,
-                self._sums_of_cells(prepared, request, gamma),
+                self._sums_of_cells(prepared, request, gamma, sampled),
             ),
             row_observed=tokens,
             row_bounds=bounds,
@@ -409,12 +409,16 @@ class LDAModel(ConjugateModel):
             local_parameters=gamma if "local" in request.want else None,
         )
 
-    def _sums_of_cells(self, prepared, request, gamma):
+    def _sums_of_cells(self, prepared, request, gamma, sampled):
         """Return the sums of the documents' topic shares by cell, or None."""
         if request.labels is None or "statistics" not in request.want:
             return None
         alpha = self._tempered_priors(prepared, request)
-        alpha = alpha[prepared.prior_rows] if len(prepared.prior_rows) else alpha[:1]
+        rows = prepared.prior_rows if len(prepared.prior_rows) else slice(1)
+        alpha = alpha[rows]
+        if len(sampled):  # gamma of these documents has the prior at T = 1
+            is_sampled = sampled.view(bool)[:, None]
+            alpha = np.where(is_sampled, prepared.doc_topic_prior[rows], alpha)
         factors = request.factors(len(gamma))
         return sums_of_shares(gamma, alpha, factors, request.labels)
 
