@@ -209,13 +209,17 @@ def test_documents_of_a_block_have_their_own_priors(
     np.testing.assert_allclose(found, sums, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("doc_update", ["variational", "sampled"])
-def test_shares_of_tempered_priors_are_those_of_all_tokens(doc_update):
+@pytest.mark.parametrize(
+    "doc_update, alpha, length",
+    [("variational", 0.5 * 0.2 + 0.5, 0.5 * 25), ("sampled", 0.2, 25)],
+)
+def test_shares_of_tempered_documents_are_those_of_all_tokens(
+    doc_update, alpha, length
+):
     X, cells, _, _ = documents(60, 25, 5)
     eta, random = np.atleast_2d(0.1), np.random.default_rng(0)
     topics = Topics.from_dense(random.gamma(1.0, 1.0, (120, 5)) + 0.05, eta)
     model = LDAModel(5, 120, None, eta, doc_update=doc_update)
-    alpha = 0.2 if doc_update == "sampled" else 0.5 * 0.2 + 0.5
     request = Request(
         Powers(prior=0.5, local=0.5), want=("statistics",), seed=7, labels=cells
     )
@@ -223,7 +227,7 @@ def test_shares_of_tempered_priors_are_those_of_all_tokens(doc_update):
         model.take(X, slice(None)), model.prepare(topics, np.full(5, 0.2)), request
     )
     sums = step.statistics.cells[:, :5].sum(axis=1)
-    expected = np.bincount(cells) * 25 / (25 + 5 * alpha)
+    expected = np.bincount(cells) * length / (length + 5 * alpha)
     np.testing.assert_allclose(sums, expected, rtol=1e-6)
 
 
