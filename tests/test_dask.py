@@ -151,6 +151,9 @@ def test_covariates_have_the_bits_of_threads(client, documents, tmp_path):
     assert state_of(cluster) == state_of(threads)
     skd.partial_fit(cluster, array_of(parts), **given, **options)
     assert state_of(cluster) == state_of(threads.partial_fit(parts, **given))
+    for call in (skd.fit, skd.partial_fit):
+        with pytest.raises(TypeError, match="GaussianMixture has no covariates"):
+            call(AnnealedGaussianMixture(2), array_of(parts), **given, **options)
 
 
 @pytest.mark.machine

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dask
 import distributed
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
 from .._engine import Source
 from .._estimator import TemperedEstimator
@@ -69,7 +70,8 @@ def fit(
     Raises
     ------
     TypeError
-        If the data, the client or the estimator has another type.
+        If the data, the client or the estimator has another type, or if an estimator
+        other than LDA gets covariates.
     ValueError
         If data or parameters are invalid, if the checkpoint is of another fit, or if
         there is a checkpoint and ``n_init`` is above 1.
@@ -99,7 +101,7 @@ def fit(
     """
     estimator, client = estimator_of(estimator), client_of(client)
     weights, X_val = weights_of(sample_weight), _validation(client, X_val)
-    more = {} if covariates is None else {"covariates": covariates}
+    more = _given(estimator, covariates=covariates)
     if checkpoint is None:
         if every is not None:
             raise ValueError("every is for fits with a checkpoint=.")
@@ -108,6 +110,14 @@ def fit(
     checkpoints = Checkpoints(estimator, checkpoint, 20 if every is None else every)
     X = OnCluster(client, X, checkpoints.after)
     return checkpoints.fit(X, weights, X_val, more)
+
+
+def _given(estimator, **arguments):
+    """Return the arguments that are not None, which other models need not have."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if "covariates" in given and not has_fit_parameter(estimator, "covariates"):
+        raise TypeError(f"{type(estimator).__name__} has no covariates, only LDA has.")
+    return given
 
 
 def _validation(client, X_val):
@@ -173,9 +183,7 @@ def partial_fit(
     300
     """
     estimator, client = estimator_of(estimator), client_of(client)
-    # estimators of other models need not have these parameters
-    given = {"times": times, "covariates": covariates}
-    more = {name: value for name, value in given.items() if value is not None}
+    more = _given(estimator, times=times, covariates=covariates)
     weights = weights_of(sample_weight)
     return estimator.partial_fit(OnCluster(client, X), sample_weight=weights, **more)
 

@@ -62,7 +62,7 @@ def combine_fits(fits: Sequence, n_components: Int | None = None) -> Any:
     -------
     combined : object
         A fitted copy of the first model with the joined topics, for predictions,
-        tables and reports.
+        tables and reports.  Fits with covariates lose their cells.
 
     Raises
     ------

@@ -1195,7 +1195,8 @@ class _LDA(
         -------
         separated : object
             A new fitted estimator; this one does not change.  ``n_components`` is
-            larger by one, and ``doc_topic_prior`` is an array.
+            larger by one, and ``doc_topic_prior`` is an array.  A fit with covariates
+            loses its `cells_`.
 
         Raises
         ------
