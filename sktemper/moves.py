@@ -208,7 +208,6 @@ class BirthMoves(Moves):
     """
 
     requires = ("births",)
-    _ignores_refused = True
     _parameter_constraints = {
         "n_moves": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
@@ -233,6 +232,10 @@ class BirthMoves(Moves):
         self.start = start
         self.max_samples = max_samples
         self.only_misfits = only_misfits
+
+    @property
+    def _ignores_refused(self):
+        return type(self) is BirthMoves  # subclasses may propose otherwise
 
     def propose(
         self, model, globals_, hyper, block, random, refused, row_weight=None

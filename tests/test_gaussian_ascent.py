@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
 from sktemper._engine import _ascents, _fit
 from sktemper._families._births import Search, Whole, best_split
-from sktemper.gaussian_mixture import _kernels
+from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.model import Powers, Request, Stopped
 from sktemper.model._contract import Ascent
@@ -199,6 +199,30 @@ def test_a_call_finds_the_split_of_the_reference(
     assert n_found > 2
 
 
+def test_splits_of_few_rows_do_not_depend_on_old_memory(monkeypatch):
+    """Splits are dropped during a search, and the others use less of the memory."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(100, 24))
+    X += random.integers(6, size=100)[:, None] * random.normal(size=24) * 3
+    scratch = _kernels.ascent_scratch
+
+    def filled(*sizes):
+        memory = scratch(*sizes)
+        memory[:] = np.nan
+        return memory
+
+    def bound():
+        mixture = AnnealedGaussianMixture(
+            40, covariance_type="full", moves="split_merge", max_iter=2, random_state=0
+        )
+        return mixture.fit(X).lower_bound(X)
+
+    monkeypatch.setattr(_kernels, "ascent_scratch", filled)
+    found = bound()
+    monkeypatch.setattr(_family, "split_finder", lambda *_: None)
+    assert found == pytest.approx(bound(), rel=1e-9)
+
+
 # -- fits ------------------------------------------------------------------------------
 
 
@@ -257,6 +281,25 @@ def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
     assert_same_bits(one, fitted(X, verbose=1))  # a log watches each pass
     monkeypatch.setattr(_ascents, "PRODUCTS_OF_CALL", 1.0)
     assert_same_bits(one, fitted(X))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_unweighted", [0, 1])
+def test_large_steps_copy_few_rows(order, n_unweighted, monkeypatch):
+    """Data may be larger than the memory."""
+    monkeypatch.setattr(_ascents, "MOST_PRODUCTS", 1e4)
+    monkeypatch.setattr(_ascents, "MOST_COPIED", 0)
+    X, weight = np.array(data(n_rows=5000), order=order), np.ones(5000)
+    weight[7 : 7 + n_unweighted] = 0.0
+    ascent, views = GaussianMixtureModel.ascent, []
+
+    def noted(model, block, *others):
+        views.append(np.shares_memory(block, X))
+        return ascent(model, block, *others)
+
+    monkeypatch.setattr(GaussianMixtureModel, "ascent", noted)
+    fitted(X, weight=weight, batch_size=None, max_iter=3, covariance_type="diag")
+    assert all(views) and (order == "F" or any(views))
 
 
 @pytest.mark.parametrize("batch", [None, 700])

@@ -16,6 +16,8 @@ from ._data import InMemory
 #: share.  Steps with more than `PRODUCTS_OF_SECTION` in a section, which would delay
 #: Ctrl-C, are divided into blocks.
 MOST_PRODUCTS, MOST_SECTIONS, PRODUCTS_OF_SECTION = 4e7, 16, 2e8
+#: Largest number of values that are copied for an ascent with sections.
+MOST_COPIED = 1e7
 #: Number of multiplications of a call, which takes about 15 milliseconds.  Ctrl-C in
 #: the calling thread acts between calls.
 PRODUCTS_OF_CALL = 1e8
@@ -65,6 +67,9 @@ def _ascent_on(problem, rows, hyper):
     fits = fits and problem.labels is None
     if not fits or not (n_sections := sections_of(model, data, len(rows))):
         return None
+    if n_sections > 1 and not data.parts[0].is_view(model, rows):
+        if len(rows) * data.values_per_row > MOST_COPIED:
+            return None
     weight = problem.sample_weight
     weight = None if weight is None else weight[rows]
     ascent = model.ascent(data.take(model, rows), hyper, weight)

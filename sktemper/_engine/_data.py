@@ -61,6 +61,12 @@ class InMemory:
             blocks[key] = block
         return blocks[key]
 
+    def is_view(self, model, rows):
+        """Return whether a block of rows needs no copy of a dense matrix."""
+        X = self.X
+        is_block = not sparse.issparse(X) and X.flags.c_contiguous
+        return is_block and X.dtype == model.dtype and isinstance(as_slice(rows), slice)
+
     def units_per_row(self, model, rows):
         return model.units_per_row(self.X, rows)
 

@@ -445,8 +445,6 @@ class _Trials:
         is accepted.  There are as many trials at a time as threads.
         """
         ahead, workers, moves = self._ahead, self.problem.workers, state.moves
-        if ahead and ahead[0][0] != moves:  # a subclass gives its proposals keys
-            self.give_up_ahead()
         if ahead:
             moves = ahead[-1][0].after(policy, phase, KEYLESS, False)
         present = state.beside(state.globals_, state.hyper)

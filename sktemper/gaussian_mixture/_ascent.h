@@ -363,7 +363,7 @@ static int usual_of(const ascent_block *b, const ascent_room *room, double *comp
         }
         add_outer(b, b->kind == TIED ? -precision / K : -precision, means, own);
     }
-    if (factors_of(b, room, room->n_matrices, usual->inverse, usual->factors,
+    if (factors_of(b, room, b->kind == TIED ? 1 : K, usual->inverse, usual->factors,
                    usual->log_determinants))
         return 1;
     for (intptr_t k = 1; b->kind == TIED && k < K; k++)
