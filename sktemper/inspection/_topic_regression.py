@@ -240,6 +240,10 @@ def topic_regression(
     which matter for short texts only, have opposite signs.  The covariance is the sum
     of the sandwich estimator and the covariance over the draws [3]_.
 
+    The intervals are for the topics in ``topic_word_``.  If one of them is the sum of
+    two true topics, as with many topics and short texts, they may miss the effects of
+    both, and are too narrow: .67 of those of 95 % contained the effect.
+
     The fit may have used the same ``covariates``: it is only the start of the sampling,
     in which all documents have the same prior.
 
