@@ -89,9 +89,10 @@ def sections_of(model, data, n_rows):
     n_products = n_rows * data.values_per_row * model.products_per_value
     if n_products <= MOST_PRODUCTS:
         return 1
+    if n_products > MOST_SECTIONS * PRODUCTS_OF_SECTION:  # or unknown, infinite
+        return 0
     n_sections = min(math.ceil(n_products / MOST_PRODUCTS), MOST_SECTIONS)
-    fits = n_products <= n_sections * PRODUCTS_OF_SECTION
-    return n_sections if fits and n_sections <= model.most_sections(n_rows) else 0
+    return n_sections if n_sections <= model.most_sections(n_rows) else 0
 
 
 def n_products(problem, rows):
