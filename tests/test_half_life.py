@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
+from sktemper._engine import _passes
 from sktemper._engine._reservoir import (
     MOST_POINTS,
     Challenger,
@@ -413,6 +414,26 @@ def short(name, half_life, **parameters):
     model.renewals = Renewals(memory=100, wait=100)
     X = row.data(4000)
     return model, X if name == "MixedMixture" else X[:, :6]
+
+
+@pytest.mark.parametrize("name", ["GaussianMixture", "StudentMixture"])
+def test_steps_of_renewals_are_those_of_their_own_problem(name, monkeypatch):
+    """They are not those of another model or of other rows, which may be as many."""
+    known, n_ascents = _passes.ascent_on, []
+
+    def checked(problem, rows, hyper):
+        ascent = known(problem, rows, hyper)
+        if ascent is not None:
+            n_ascents.append(len(ascent.block))
+            assert ascent.model is problem.model
+            expected = problem.data.take(problem.model, rows)
+            np.testing.assert_array_equal(ascent.block, expected)
+        return ascent
+
+    monkeypatch.setattr(_passes, "ascent_on", checked)
+    model, X = short(name, 500.0)
+    learned(model, X)
+    assert len(set(n_ascents)) > 1
 
 
 def assert_finite(model):

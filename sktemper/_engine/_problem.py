@@ -91,7 +91,7 @@ class Problem:
         Labels of rows: known components, or cells of covariates, see
         `Options.labelled_globals`.
     ascents : list
-        Cache of `ascent_on`.
+        Cache of `ascent_on` for this model, these data, weights and labels.
     """
 
     model: ConjugateModel

@@ -85,6 +85,7 @@ class _Renewing:
             total_samples=None,
             validation=None,
             labels=None,
+            ascents=[],
         )
 
     def trial(self, globals_, hyper, number):
