@@ -116,8 +116,9 @@ def test_moves_never_lower_the_bound(mixture):
     before = clone(mixture).set_params(moves=None).fit(TOY)
     rises = np.diff(bounds, prepend=before.lower_bound(TOY))
     assert (rises[kept] > 0).all()
-    np.testing.assert_allclose(rises[~kept], 0, atol=1e-9)  # of bounds in Python
-    assert bounds[-1] == pytest.approx(fitted.lower_bound(TOY), rel=1e-13)
+    # the history has bounds of a kernel, which are those of Python to 1e-9
+    np.testing.assert_allclose(rises[~kept], 0, atol=1e-9 * abs(bounds[-1]))
+    assert bounds[-1] == pytest.approx(fitted.lower_bound(TOY), rel=1e-9)
     assert kept.any()
     for name in ("step", "temperature", "learning_rate"):
         np.testing.assert_array_equal(history[name], before.history_[name])
@@ -443,8 +444,8 @@ def test_interrupted_moves_continue_with_the_same_bits(
         with pytest.raises(error):
             mixture.fit(TOY)
     assert len(mixture.history_["move_kept"]) == n_moves
-    bound = mixture.history_["move_bound"][-1]  # of steps in one call
-    assert mixture.lower_bound(TOY) == pytest.approx(bound, rel=1e-13)
+    bound = mixture.history_["move_bound"][-1]  # of a kernel
+    assert mixture.lower_bound(TOY) == pytest.approx(bound, rel=1e-9)
     if pickled:
         mixture = pickle.loads(pickle.dumps(mixture))
     assert_same_fit(mixture.set_callbacks().fit(TOY), whole)
@@ -471,8 +472,8 @@ def test_an_interrupted_proposal_leaves_the_last_move(whole):
 def test_a_pickle_from_within_the_moves_continues_with_the_same_bits(whole):
     snapshots = Snapshots()
     fitted = moving().set_callbacks(snapshots).fit(TOY)
-    bounds = fitted.history_["move_bound"]  # of steps in one call
-    np.testing.assert_allclose(snapshots.bounds, bounds, rtol=1e-13)
+    bounds = fitted.history_["move_bound"]  # of a kernel
+    np.testing.assert_allclose(snapshots.bounds, bounds, rtol=1e-9)
     for dump in snapshots.dumps:
         resumed = pickle.loads(dump).set_callbacks().set_params(warm_start=True)
         assert len(resumed.history_["move_kept"]) == 3
