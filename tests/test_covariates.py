@@ -239,7 +239,8 @@ def test_one_cell_changes_no_bits(kind):
     np.testing.assert_array_equal(one.components_, none.components_)
     known = one.transform(X, covariates=["a"] * 200)
     np.testing.assert_array_equal(known, none.transform(X))
-    assert one.cells_ == [("a",)] and not hasattr(none, "cells_")
+    assert one.cells_ == [("a",)] and none.cells_ == []
+    assert none.cell_prior_.shape == none.cell_shares_.shape == (0, 4)
     for chunk in X[:100], X[100:]:
         one.partial_fit(chunk, covariates=["a"] * 100)
         none.partial_fit(chunk)
@@ -295,7 +296,7 @@ def test_threads_parts_weights_and_starts():
     assert lda.cell_prior_.shape == (N_CELLS, 4)
     merged = lda.merge_topics(3)
     np.testing.assert_allclose(merged.cell_prior_.sum(axis=1), 0.15)
-    assert not hasattr(combine_fits([lda, merged.merge_topics(3)]), "cells_")
+    assert combine_fits([lda, merged.merge_topics(3)]).cells_ == []
     served = merged.for_serving()
     expected = merged.transform(X[:9], covariates=cells[:9])
     found = served.transform(X[:9], covariates=cells[:9])

@@ -57,7 +57,7 @@ from ..noise import GradientNoise
 from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._cells import Cells, added, priors_of_cells, shares_of_cells
+from ._cells import N_SQUARES, Cells, added, priors_of_cells, shares_of_cells
 from ._common import CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
@@ -438,13 +438,12 @@ class _LDA(
         return labels
 
     def _labels_for_predictions(self, covariates, data):
-        try:
-            cells = self._fitted_cells()
-        except AttributeError:
+        cells = self._fitted_cells()
+        if not cells.index:
             raise ValueError(
                 "covariates are given, but the fit had none, or they were lost in "
                 "separate_common_words or combine_fits."
-            ) from None
+            )
         return cells.of_rows(covariates, len(data))
 
     # -- what users call ---------------------------------------------------------------
@@ -747,7 +746,7 @@ class _LDA(
 
     @property
     def cells_(self) -> list[tuple]:
-        """Cells of a fit with ``covariates``, a list of tuples of their values."""
+        """Combinations of ``covariates`` in the fit, a list of tuples of values."""
         return list(self._fitted_cells().index)
 
     @property
@@ -766,13 +765,12 @@ class _LDA(
 
     def _sums_of_cells(self):
         """Return the sums of all cells, 0 if no document of the last ones was used."""
-        n_cells, cells = len(self._fitted_cells().index), self.state_.globals_.cells
-        return added(np.zeros((n_cells, cells.shape[1])), cells)
+        n_cells, n_topics = len(self._fitted_cells().index), len(self.state_.hyper)
+        none = np.zeros((n_cells, n_topics + N_SQUARES))
+        return added(none, self.state_.globals_.cells)
 
     def _fitted_cells(self):
-        if self._state().globals_.cells is None:
-            raise AttributeError("The fit had no covariates.")
-        return self._cells_
+        return Cells() if self._state().globals_.cells is None else self._cells_
 
     @property
     def topic_word_prior_(self) -> np.ndarray:
