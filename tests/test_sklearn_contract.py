@@ -97,6 +97,7 @@ def checked():
 @pytest.mark.filterwarnings("ignore:Most rows are in components")
 @pytest.mark.filterwarnings("ignore:The lower bound fell")
 @pytest.mark.filterwarnings("ignore:All .* columns are correlated")
+@pytest.mark.filterwarnings("ignore:.*of the start is left in the model")
 def test_scikit_learn_checks(estimator, failures, is_chosen):
     wrong = []
     for own, check in estimator_checks_generator(estimator):

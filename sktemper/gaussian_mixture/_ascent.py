@@ -51,7 +51,7 @@ class GaussianAscent(Ascent):
             sizes = model.n_components, model.n_features, *self._kinds[:2]
             has_scales = model.family.has_scales
             self._scratch = _kernels.ascent_scratch(*sizes, has_scales, self.n_sections)
-        bounds, constant = np.empty((2, len(powers))), self.model.log_constant
+        bounds, constant = np.zeros((2, len(powers))), self.model.log_constant
         limits = np.array([limits[0] - constant, *limits[1:]])
         steps = powers, flags, n_left, limits, before - constant, scale
         status, n_done, before = _kernels.ascent(
