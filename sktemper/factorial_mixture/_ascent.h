@@ -217,7 +217,7 @@ static intptr_t NAME(factorial_sweeps)(const factorial_block *b, const factorial
     block.cooling = b->cooling;
     block.tol = b->tol;
     block.max_iter = b->max_iter;
-    block.stop = b->stop;
+    block.stop = b->steps.stop;
     block.nu = local->nu;
     block.fits = local->fits;
     block.scores = local->scores;
@@ -344,7 +344,7 @@ static int NAME(factorial_global_step)(void *self, double power)
     factorial_room *room = &run->room;
     const intptr_t K = b->n_features, D = b->n_dimensions;
     factorial_update_hyper(b, room);
-    const double factor = b->scale / room->next_noise;
+    const double factor = b->steps.scale / room->next_noise;
     for (intptr_t i = 0; i < K * K; i++)
         room->next_precision[i] = factor * room->second[i];
     for (intptr_t k = 0; k < K; k++)
@@ -378,18 +378,12 @@ LOOP int NAME(factorial_ascent)(factorial_block *b)
 {
     const mixture_methods methods = {NAME(factorial_local_step), NAME(factorial_bound), 0,
                                      NAME(factorial_global_step)};
-    mixture_steps steps = {b->stop,   b->scale,  b->n_steps, b->n_left,       b->powers,
-                           b->flags,  b->limits, b->before,  0, b->local_bounds,
-                           b->lower_bounds};
     NAME(factorial_run) run;
     run.block = b;
-    run.n_begun = b->n_done = 0;
+    run.n_begun = 0;
     divide_factorial_room(b, &run.room);
-    int status = factorial_usual(b, &run.room, b->precision, b->weighted_means);
+    const int status = factorial_usual(b, &run.room, b->precision, b->weighted_means);
     if (status != ASCENT_DONE)
         return status;
-    status = take_steps(&steps, &methods, &run);
-    b->n_done = steps.n_done;
-    b->before = steps.before;
-    return status;
+    return take_steps(&b->steps, &methods, &run);
 }

@@ -1,3 +1,5 @@
+#include "sktemper/_families/_blocks.h"
+
 /* A panel is a group of samples that are optimised at the same time.  This is the size in
  * bytes of the probabilities of one feature in a panel. */
 #define BINARY_BYTES (8 * SIMD_BYTES)
@@ -64,19 +66,14 @@ typedef struct {
     int structured;                      /* whether components are correlated */
     int learned;                         /* 1 noise variance, 2 inclusion probabilities */
     int keeps_local;                     /* whether steps start from `nu` of the last step */
-    double component_variance, least_noise, least_inclusion, cooling, tol, scale;
+    double component_variance, least_noise, least_inclusion, cooling, tol;
     intptr_t max_iter;
     const void *samples;                 /* (n_samples, n_dimensions) */
     const void *columns;                 /* the same, (n_dimensions, n_samples) */
     const double *squares;               /* (n_samples,) */
     const double *row_weight;            /* (n_samples,), or NULL */
-    const volatile int *stop;
-    intptr_t n_steps, n_left;            /* steps of this call, and of the ascent */
-    const double *powers;                /* (n_steps, 3): prior, statistics, local */
-    const int *flags;                    /* (n_steps,) */
-    const double *limits;                /* best bound, same bound, at rest, least gain, tol */
     /* in and out */
-    double before;                       /* lower bound of the last step */
+    mixture_steps steps;
     double *precision;                   /* (n_features, n_features) */
     double *weighted_means;              /* (n_features, n_dimensions) */
     double *inclusion;                   /* (n_features,) */
@@ -84,9 +81,6 @@ typedef struct {
     int has_local;                       /* whether `nu` is known */
     void *nu;                            /* (n_samples, n_features) */
     /* out */
-    intptr_t n_done;                     /* number of steps taken */
-    double *local_bounds;                /* (n_steps,) */
-    double *lower_bounds;                /* (n_steps,) */
     double *iterations;                  /* (n_steps,), mean sweeps over a sample */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;

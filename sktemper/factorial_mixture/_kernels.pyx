@@ -13,6 +13,7 @@ from cython cimport floating
 from sktemper._simd.special import aligned, padded
 
 include "_loops.pxi"
+include "../_families/_steps.pxi"
 
 
 def local_step(
@@ -141,15 +142,10 @@ def ascent(
     const double[::1] row_weight,
     tuple options,
     tuple numbers,
-    const int[::1] stop,
-    const double[:, ::1] powers,
-    const int[::1] flags,
-    intptr_t n_left,
-    const double[::1] limits,
-    double before,
+    tuple steps,
     tuple state,
     floating[:, ::1] probabilities,
-    double[:, ::1] bounds,
+    double[::1] iterations,
     double[::1] row_bounds,
 ):
     """Take several steps of coordinate ascent, and change the parameters.
@@ -162,21 +158,18 @@ def ascent(
     options : tuple of five int
         ``structured``, ``learned``, ``keeps_local``, ``has_local`` and ``max_iter``, see
         `factorial_block`.
-    numbers : tuple of six float
-        ``component_variance``, ``least_noise``, ``least_inclusion``, ``cooling``, ``tol``
-        and ``scale``.
-    stop : ndarray of shape (1,)
-        Flag; if another thread sets it, the call returns early.
-    powers, flags, n_left, limits, before
-        See `Ascent.run`.
+    numbers : tuple of five float
+        ``component_variance``, ``least_noise``, ``least_inclusion``, ``cooling`` and
+        ``tol``.
+    steps : tuple
+        See `set_steps`.
     state : tuple of four ndarray
         Precision, weighted means, inclusion probabilities, and the noise variance of
         shape (1,), which the call changes.
     probabilities : ndarray of shape (n_samples, n_features)
         Those of the last step, which the call changes if ``keeps_local``.
-    bounds : ndarray of shape (3, n_steps)
-        Receives the sums of the rows' bounds, the lower bounds, and the mean numbers of
-        sweeps over a row.
+    iterations : ndarray of shape (n_steps,)
+        Receives the mean numbers of sweeps over a row.
     row_bounds : ndarray of shape (n_samples,)
         Receives the rows' bounds of the last step.
 
@@ -195,25 +188,22 @@ def ascent(
     block.structured, block.learned, block.keeps_local = options[:3]
     block.has_local, block.max_iter = options[3:]
     block.component_variance, block.least_noise, block.least_inclusion = numbers[:3]
-    block.cooling, block.tol, block.scale = numbers[3:]
+    block.cooling, block.tol = numbers[3:]
     block.samples, block.columns = &samples[0, 0], &columns[0, 0]
     block.squares = &squares[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
-    block.stop, block.before = &stop[0], before
-    block.n_steps, block.n_left = powers.shape[0], n_left
-    block.powers, block.flags, block.limits = &powers[0, 0], &flags[0], &limits[0]
+    set_steps(&block.steps, steps)
     block.precision, block.weighted_means = &precision[0, 0], &weighted_means[0, 0]
     block.inclusion, block.noise = &inclusion[0], noise[0]
     block.nu = &probabilities[0, 0]
-    block.local_bounds, block.lower_bounds = &bounds[0, 0], &bounds[1, 0]
-    block.iterations, block.row_bounds = &bounds[2, 0], &row_bounds[0]
+    block.iterations, block.row_bounds = &iterations[0], &row_bounds[0]
     size = SIMD.factorial_ascent_size_f64(&block)
     scratch = aligned(np.empty, size, np.float64)
     block.scratch = &scratch[0]
     with nogil:
         status = run_factorial_ascent(floating is float, &block)
     noise[0] = block.noise
-    return status, block.n_done, block.before, bool(block.has_local)
+    return status, block.steps.n_done, block.steps.before, bool(block.has_local)
 
 
 def row_squares(const floating[:, :] rows, double[::1] out):
