@@ -86,19 +86,18 @@ def sections_of(model, data, n_rows):
     """
     if "ascents" not in model.capabilities():
         return 0
-    n_products = n_rows * data.values_per_row * model.products_per_value
-    if n_products <= MOST_PRODUCTS:
+    size = n_products(model, data, n_rows)
+    if size <= MOST_PRODUCTS:
         return 1
-    if n_products > MOST_SECTIONS * PRODUCTS_OF_SECTION:  # or unknown, infinite
+    if size > MOST_SECTIONS * PRODUCTS_OF_SECTION:  # or unknown, infinite
         return 0
-    n_sections = min(math.ceil(n_products / MOST_PRODUCTS), MOST_SECTIONS)
+    n_sections = min(math.ceil(size / MOST_PRODUCTS), MOST_SECTIONS)
     return n_sections if n_sections <= model.most_sections(n_rows) else 0
 
 
-def n_products(problem, rows):
-    """Return the number of multiplications of a step."""
-    per_row = problem.data.values_per_row * problem.model.products_per_value
-    return len(rows) * per_row
+def n_products(model, data, n_rows):
+    """Return the number of multiplications of a step on some rows."""
+    return n_rows * data.values_per_row * model.products_per_value
 
 
 def clocks_of_steps(clock, numbers, n_rows):
@@ -151,7 +150,8 @@ class Outcome(NamedTuple):
 
 def steps_of_call(problem, rows):
     """Return the number of steps on some rows that a call takes."""
-    return max(1, int(PRODUCTS_OF_CALL / max(n_products(problem, rows), 1.0)))
+    size = n_products(problem.model, problem.data, len(rows))
+    return max(1, int(PRODUCTS_OF_CALL / max(size, 1.0)))
 
 
 def ascend(ascent, plan, size, limits, before, scale):
