@@ -402,6 +402,10 @@ def test_dates_are_the_same_in_all_containers(unit):
     X, cells, _, _ = documents(60)
     dates = (np.datetime64("2020-01-01") + cells).astype(f"datetime64[{unit}]")
     kinds = [dates, pd.Series(dates), dates[:, None], pd.DataFrame({"x0": dates})]
+    polars = pytest.importorskip("polars")
+    days = polars.Series("x0", dates.astype("datetime64[us]")).cast(polars.Date)
+    kinds += [days, days.to_frame(), days.cast(polars.Datetime).to_frame()]
+    kinds.append(days.to_list())
     lda = AnnealedLDA(3, max_iter=2, random_state=0)
     expected = clone(lda).fit(X, covariates=cells).transform(X, covariates=cells)
     for covariates in kinds:

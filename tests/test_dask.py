@@ -151,9 +151,40 @@ def test_covariates_have_the_bits_of_threads(client, documents, tmp_path):
     assert state_of(cluster) == state_of(threads)
     skd.partial_fit(cluster, array_of(parts), **given, **options)
     assert state_of(cluster) == state_of(threads.partial_fit(parts, **given))
+    mixture = AnnealedGaussianMixture(2)
     for call in (skd.fit, skd.partial_fit):
         with pytest.raises(TypeError, match="GaussianMixture has no covariates"):
-            call(AnnealedGaussianMixture(2), array_of(parts), **given, **options)
+            call(mixture, array_of(parts), **given, **options)
+    mixture.fit(documents.toarray())
+    for call in (skd.transform, skd.score, skd.lower_bound):
+        with pytest.raises(TypeError, match="GaussianMixture has no covariates"):
+            call(mixture, array_of(parts), **given, **options)
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars"])
+def test_predictions_with_covariates(client, documents, kind):
+    cells = lda_of().fit_transform(documents).argmax(axis=1) == 0
+    if kind != "array":
+        cells = pytest.importorskip(kind).DataFrame({"cell": cells})
+    given, options = {"covariates": cells}, {"client": client}
+    lda = lda_of(max_iter=6).fit(documents, **given)
+    assert np.ptp(lda.cell_prior_, axis=0).max() > 0  # predictions depend on cells
+    X, parts = da.from_array(documents.toarray(), (50, 60)), parts_of(documents, 0, 50)
+    for name in ("transform", "score_samples"):
+        expected = getattr(lda, name)(documents, **given)
+        for more in ({}, options):
+            lazy = getattr(skd, name)(lda, X, **given, **more)
+            found = lazy.compute(scheduler=client)
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    for name in ("score", "lower_bound"):
+        expected = getattr(lda, name)(documents, **given)
+        assert expected != getattr(lda, name)(documents)
+        found = getattr(skd, name)(lda, array_of(parts), **given, **options)
+        assert found == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        skd.transform(lda, array_of(parts), **given)
+    with pytest.raises(ValueError, match="covariates has 120 rows, but X has 60"):
+        skd.transform(lda, X[:60], **given)
 
 
 @pytest.mark.machine

@@ -101,7 +101,7 @@ def fit(
     """
     estimator, client = estimator_of(estimator), client_of(client)
     weights, X_val = weights_of(sample_weight), _validation(client, X_val)
-    more = _given(estimator, covariates=covariates)
+    more = given_arguments(estimator, covariates=covariates)
     if checkpoint is None:
         if every is not None:
             raise ValueError("every is for fits with a checkpoint=.")
@@ -112,7 +112,7 @@ def fit(
     return checkpoints.fit(X, weights, X_val, more)
 
 
-def _given(estimator, **arguments):
+def given_arguments(estimator, **arguments):
     """Return the arguments that are not None, which other models need not have."""
     given = {name: value for name, value in arguments.items() if value is not None}
     if "covariates" in given and not has_fit_parameter(estimator, "covariates"):
@@ -183,7 +183,7 @@ def partial_fit(
     300
     """
     estimator, client = estimator_of(estimator), client_of(client)
-    more = _given(estimator, times=times, covariates=covariates)
+    more = given_arguments(estimator, times=times, covariates=covariates)
     weights = weights_of(sample_weight)
     return estimator.partial_fit(OnCluster(client, X), sample_weight=weights, **more)
 

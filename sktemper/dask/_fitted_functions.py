@@ -10,6 +10,7 @@ import dask.array as da
 import distributed
 import numpy as np
 from dask.delayed import Delayed
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine import Source
@@ -18,7 +19,7 @@ from .._utils._results import portable_copy
 from .._utils._typing import DataLike
 from ._cluster import client_of
 from ._collections import OnCluster, not_a_collection
-from ._fit import estimator_of, weights_of
+from ._fit import estimator_of, given_arguments, weights_of
 
 if TYPE_CHECKING:
     from dask.array import Array
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 
 # -- lazy ------------------------------------------------------------------------------
 def transform(
-    estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
+    estimator: TemperedEstimator,
+    X: DataLike,
+    *,
+    client: Client | None = None,
+    covariates: DataLike | None = None,
 ) -> Array:
     """Return the transformed blocks lazily, as a dask array.
 
@@ -42,6 +47,10 @@ def transform(
     client : distributed.Client, default=None
         Client of the cluster that will compute the result; the call sends the fitted
         estimator there.  None puts the estimator into the graph, for any scheduler.
+    covariates : DataFrame or array-like of shape (n_samples,) or \
+            (n_samples, n_covariates), default=None
+        For LDA, the covariates of the documents, as in ``transform`` of the estimator.
+        Blocks must have known numbers of rows.
 
     Returns
     -------
@@ -55,8 +64,9 @@ def transform(
     AttributeError
         If the estimator has no such method.
     TypeError, ValueError, ConnectionError
-        If ``X`` has another type or another number of columns, or if the client cannot
-        be used.  Errors in the data are raised when the result is computed.
+        If ``X`` has another type or another number of columns, if the number of
+        covariates differs from that of rows, or is unknown, or if the client cannot be
+        used.  Errors in the data are raised when the result is computed.
 
     Examples
     --------
@@ -73,7 +83,7 @@ def transform(
     >>> bool((responsibilities.sum(axis=1).round(6) == 1).all().compute())
     True
     """
-    return _lazily(estimator, "transform", X, client)
+    return _lazily(estimator, "transform", X, client, covariates)
 
 
 def predict(
@@ -149,13 +159,19 @@ def predict_proba(
 
 
 def score_samples(
-    estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
+    estimator: TemperedEstimator,
+    X: DataLike,
+    *,
+    client: Client | None = None,
+    covariates: DataLike | None = None,
 ) -> Array:
     """Return the score of each sample lazily, as in `transform`.
 
     Parameters
     ----------
     estimator, X, client : TemperedEstimator, dask array or the like, Client
+        See `transform`.
+    covariates : DataFrame or array-like, default=None
         See `transform`.
 
     Returns
@@ -181,10 +197,10 @@ def score_samples(
     >>> np.allclose(scores.mean().compute(), mixture.score(samples))
     True
     """
-    return _lazily(estimator, "score_samples", X, client)
+    return _lazily(estimator, "score_samples", X, client, covariates)
 
 
-def _lazily(estimator, method, X, client):
+def _lazily(estimator, method, X, client, covariates=None):
     check_is_fitted(estimator_of(estimator), "state_")
     getattr(estimator, method)  # raises if the model has no such method
     X = _array_of(estimator, X)
@@ -194,18 +210,22 @@ def _lazily(estimator, method, X, client):
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{n_features} features as input."
         )
+    more = given_arguments(estimator, covariates=covariates)
+    if more:  # raises if they are invalid, or if the number of rows is unknown
+        estimator._labels_for_predictions(covariates, X)
     # n_jobs=1, because a worker has a thread for each task
     model = portable_copy(estimator, n_jobs=1)
     model._warned = {"hot": True}
-    meta = _result_of(np.zeros((1, n_features)), model, method, None)[:0]
+    meta = _result_of(np.zeros((1, n_features)), model, method, None, {})[:0]
     if client is not None:
         model = client_of(client).scatter(model, hash=False)
     one = dask.delayed(model, name=f"fitted-{uuid.uuid4().hex}", traverse=False)
     return X.map_blocks(
-        _result_of,
+        _result_of_rows if more else _result_of,
         one,
         method,
         meta,
+        dask.delayed(more, name=f"arguments-{uuid.uuid4().hex}", traverse=False),
         name=f"{method}-{uuid.uuid4().hex}",
         dtype=meta.dtype,
         meta=meta,
@@ -217,10 +237,17 @@ def _lazily(estimator, method, X, client):
     )
 
 
-def _result_of(block, estimator, method, empty):
+def _result_of(block, estimator, method, empty, more):
     if block.shape[0] == 0:
         return empty
-    return np.asarray(getattr(estimator, method)(block))
+    return np.asarray(getattr(estimator, method)(block, **more))
+
+
+def _result_of_rows(block, estimator, method, empty, more, block_info=None):
+    """Return the result of a block whose rows have arguments of their own."""
+    rows = slice(*block_info[0]["array-location"][0])
+    more = {name: _safe_indexing(values, rows) for name, values in more.items()}
+    return _result_of(block, estimator, method, empty, more)
 
 
 def _array_of(estimator, X):
@@ -252,6 +279,7 @@ def score(
     *,
     client: Client | None = None,
     sample_weight: DataLike | None = None,
+    covariates: DataLike | None = None,
 ) -> float:
     """Return the held-out log-likelihood per token, sample or rating at T=1.
 
@@ -263,6 +291,8 @@ def score(
         Samples, as in `fit`.
     client, sample_weight : distributed.Client, array-like or dask array
         See `fit`.
+    covariates : DataFrame or array-like, default=None
+        For LDA, the covariates of the documents, see `fit`.
 
     Returns
     -------
@@ -293,18 +323,23 @@ def score(
     0.0
     """
     check_is_fitted(estimator_of(estimator), "state_")
-    source = OnCluster(client_of(client), X)
-    with estimator._fitted_problem(source, weights_of(sample_weight)) as problem:
-        weight = problem.sample_weight
-        if weight is None:
-            weight = np.ones(len(problem.data))
+    given_arguments(estimator, covariates=covariates)
+    source, weight = OnCluster(client_of(client), X), weights_of(sample_weight)
+    with estimator._fitted_problem(source, weight, covariates) as problem:
+        weight, labels = problem.sample_weight, problem.labels
+        of_rows = np.ones(len(problem.data)) if weight is None else weight
+        of_rows = np.column_stack([of_rows, np.full_like(of_rows, -1.0)])
+        if labels is not None:
+            of_rows[:, 1] = labels
         hyper = estimator._hyper_of_predictions()
         prepared = problem.model.prepare(estimator.state_.globals_, hyper)
-        blocks = problem.map(_score_of_block, prepared, values=weight)
+        blocks = problem.map(_score_of_block, prepared, values=of_rows)
         return mean_score(*np.sum(list(blocks), axis=0))
 
 
-def _score_of_block(model, block, prepared, weight):
+def _score_of_block(model, block, prepared, of_rows):
+    weight, labels = of_rows.T
+    prepared = model.prepared_for(prepared, labels.astype(np.intp))
     return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 
@@ -314,6 +349,7 @@ def lower_bound(
     *,
     client: Client | None = None,
     sample_weight: DataLike | None = None,
+    covariates: DataLike | None = None,
 ) -> float:
     """Return the evidence lower bound of the data at T=1, with all constants.
 
@@ -325,6 +361,8 @@ def lower_bound(
         All of the data, as in `fit`.
     client, sample_weight : distributed.Client, array-like or dask array
         See `fit`.
+    covariates : DataFrame or array-like, default=None
+        For LDA, the covariates of the documents, see `fit`.
 
     Returns
     -------
@@ -352,5 +390,6 @@ def lower_bound(
     0.0
     """
     check_is_fitted(estimator_of(estimator), "state_")
-    source = OnCluster(client_of(client), X)
-    return estimator.lower_bound(source, sample_weight=weights_of(sample_weight))
+    more = given_arguments(estimator, covariates=covariates)
+    source, weight = OnCluster(client_of(client), X), weights_of(sample_weight)
+    return estimator.lower_bound(source, sample_weight=weight, **more)

@@ -4,6 +4,7 @@ The equations are in doc/mathematics/lda.md.
 """
 
 import math
+from datetime import date, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -193,7 +194,10 @@ class Cells(NamedTuple):
 
 
 def _columns(covariates):
-    """Return the names of covariates, and lists of their values."""
+    """Return the names of covariates, and lists of their values.
+
+    Dates are times at midnight, as in pandas and NumPy.
+    """
     if is_frame(covariates):
         names = tuple(map(str, covariates.columns))
         if len(set(names)) < len(names):
@@ -220,7 +224,13 @@ def _columns(covariates):
         columns = values.T.tolist()
     if not names:
         raise ValueError("covariates has no columns.")
-    return names, columns
+    return names, [list(map(_as_time, column)) for column in columns]
+
+
+def _as_time(value):
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, datetime.min.time())
+    return value
 
 
 def _check_known(name, values):
