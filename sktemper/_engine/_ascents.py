@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import IllDefined
 from ..model._contract import Ascent
 from ..schedules import Clock
 from ._data import InMemory
@@ -23,8 +22,6 @@ MOST_COPIED = 1e7
 PRODUCTS_OF_CALL = 1e8
 #: Largest number of passes of a commit.
 MOST_TOGETHER = 128
-#: Limits of an ascent that ends with its last step, see `Ascent.run`.
-NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
 
 
 class Plan(NamedTuple):
@@ -173,22 +170,10 @@ def ascend(ascent, plan, size, limits, before, scale):
     return Outcome(status, n_done, np.concatenate(found, axis=1)[:, :n_known])
 
 
-def check(ascent, status):
-    """Raise `IllDefined` if an ascent ended with an invalid step."""
-    if status == Ascent.NOT_FINITE:
-        raise IllDefined()
-    if status == Ascent.ILL_DEFINED:
-        raise ascent.ill_defined()
-
-
 def bound_of(ascent, globals_, hyper, scale):
     """Return the sum of the rows' bounds at T=1, and the lower bound."""
     ascent.start(globals_, hyper)
-    flags = np.full(1, Ascent.WATCHED | Ascent.BOUND_ONLY, dtype=np.intc)
-    limits = np.array(NO_LIMITS)
-    status, *_, bounds = ascent.run(np.ones((1, 3)), flags, 1, limits, math.nan, scale)
-    check(ascent, status)
-    return bounds[:2, 0]
+    return ascent.take(0, scale)
 
 
 # -- passes over all rows, each of which is one step -----------------------------------
@@ -222,7 +207,7 @@ class WholePasses:
         plan.flags[watched] = Ascent.WATCHED
         self.ascent.keeps_local = self.problem.model.keeps_local and is_whole
         self.ascent.start(state.globals_, state.hyper, state.local)
-        limits = (*NO_LIMITS[:4], self.tol)
+        limits = (*Ascent.NO_LIMITS[:4], self.tol)
         before = state.convergence.lower_bound
         scale = self.problem.total / len(self.rows)
 
@@ -241,7 +226,7 @@ class WholePasses:
                 on_commit(outcome.n_done)
 
             self.problem.workers.run_whole(commit)
-        check(self.ascent, outcome.status)
+        self.ascent.check(outcome.status)
 
     def _note(self, plan, outcome, seconds):
         """Change the progress and the history by the steps that were taken."""

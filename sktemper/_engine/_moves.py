@@ -16,17 +16,16 @@ from .._utils._tasks import cancel
 from ..learning_rates import ConstantRate
 from ..model import IllDefined, Stopped, all_finite
 from ..model._contract import Ascent as AscentInOneCall
+from ..model._contract import prepared_of
 from ..moves import Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
 from ._ascents import (
-    NO_LIMITS,
     are_planned,
     ascend,
     ascent_on,
     bound_of,
-    check,
     planned,
     steps_of_call,
 )
@@ -34,7 +33,7 @@ from ._data import Rows
 from ._passes import TaskHooks
 from ._policies import Policies, proposed, steps_on_proposal
 from ._problem import QUIETLY, Batch, generator
-from ._step import StepInputs, prepared_of
+from ._step import StepInputs
 from ._workers import InlineWorkers
 
 
@@ -649,7 +648,7 @@ class _Trials:
         """
         batch = Batch(rows, self._scale_of(rows) * len(rows))
         policies = Policies(tempering, ConstantRate(1.0), NoNoise())
-        limits = NO_LIMITS if given_up is None else given_up.limits
+        limits = AscentInOneCall.NO_LIMITS if given_up is None else given_up.limits
         if limits is not None and are_planned(policies, trial.policies.tempering):
             fast = ascent_on(self.problem, rows, trial.hyper)
             if fast is not None:
@@ -685,7 +684,7 @@ class _Trials:
             ascent.start(trial.globals_, trial.hyper, trial.local)
             rest, scale = plan.after(n_done), batch.scale
             outcome = ascend(ascent, rest, size, limits, before, scale)
-            check(ascent, outcome.status)
+            ascent.check(outcome.status)
             trial.globals_, trial.hyper = ascent.parameters()
             n_done, bounds = n_done + outcome.n_done, outcome.bounds[1]
             bounds = np.append(before, bounds)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model import IllDefined, Powers, all_finite
+from ..model._contract import prepared_of
 from ..schedules import Clock
 from ._problem import QUIETLY, generator
 
@@ -275,29 +276,3 @@ def _commit(state, globals_, batch, inputs, outcome):
     convergence.bound_change = outcome.lower_bound - convergence.lower_bound
     convergence.lower_bound = outcome.lower_bound
     convergence.start_share *= 1.0 - outcome.rate
-
-
-def prepared_of(model, globals_, hyper, prepare=True):
-    """Return the prepared parameters, and check that everything is finite.
-
-    If ``prepare`` is False, check the parameters only and return None.
-
-    Raises
-    ------
-    IllDefined
-        If a value is not finite, or the parameters have left their domain.
-    """
-    with QUIETLY(divide="ignore"):
-        try:
-            prepared = model.prepare(globals_, hyper) if prepare else None
-        except IllDefined:
-            raise
-        except (ValueError, np.linalg.LinAlgError) as error:
-            # in NumPy before 1.25 LinAlgError is no ValueError
-            overflow = isinstance(error, np.linalg.LinAlgError)
-            if overflow or not all_finite(globals_, hyper):
-                raise IllDefined() from error
-            raise
-        if not model.is_finite(globals_, hyper, prepared):
-            raise IllDefined()
-    return prepared

@@ -11,7 +11,7 @@ from ..model._contract import (
     Powers,
     Request,
     Stopped,
-    all_finite,
+    prepared_of,
 )
 from ._family import entries_of
 from ._kernels import product_ascent
@@ -23,35 +23,23 @@ WANTED = Request().want
 class MixtureAscent(Ascent):
     """Steps on one block, without what the loop does around single steps.
 
-    The results have the same bits as those of single steps.
-
-    Parameters
-    ----------
-    model : MixtureModel
-    block : object
-        At most `block_size` rows.
-    row_weight : ndarray of shape (n_rows,) or None
+    The results have the same bits as those of single steps.  A block has at most
+    `block_size` rows.
     """
 
-    def __init__(self, model, block, row_weight):
-        self.model, self.block, self.row_weight = model, block, row_weight
-        observed = model.n_observed(block)
-        self._n_rows = np.shape(observed)
-        if row_weight is not None:
-            observed = row_weight * observed
-        self.n_observed = float(observed.sum())
-        self.row_bounds, self._error = None, IllDefined()
+    row_bounds = _error = None
 
     def start(self, globals_, hyper, local=None):
         self._state, self._prepared, self.local = (globals_, hyper), None, None
-        if self.keeps_local and np.shape(local)[:1] == self._n_rows:
+        n_rows = np.shape(self.model.n_observed(self.block))
+        if self.keeps_local and np.shape(local)[:1] == n_rows:
             self.local = local
 
     def parameters(self):
         return self._state
 
     def ill_defined(self):
-        return self._error
+        return self._error or IllDefined()
 
     def run(self, powers, flags, n_left, limits, before, scale):
         bounds, n_done = np.full((3, len(powers)), math.nan), 0
@@ -72,7 +60,7 @@ class MixtureAscent(Ascent):
                 is_judged = not (flag & self.KEEPS_ON or math.isnan(now - before))
                 if is_judged and is_given_up(limits, before, now, n_left - number):
                     return self.GIVEN_UP, n_done, before, bounds
-                self._step(step.statistics, scale, Powers(*power))
+                self._step(step.statistics, scale, Powers(*power), 1.0)
                 self.local = step.local_parameters
             except (IllDefined, np.linalg.LinAlgError) as error:
                 self._error = error if isinstance(error, IllDefined) else IllDefined()
@@ -84,7 +72,7 @@ class MixtureAscent(Ascent):
 
     def _local_step(self, powers):
         if self._prepared is None:
-            self._prepared = self._checked(*self._state)
+            self._prepared = prepared_of(self.model, *self._state)
         if self.row_weight is not None:
             powers = powers._replace(statistics=powers.statistics * self.row_weight)
         want = ("local",) if self.keeps_local else ()
@@ -98,32 +86,14 @@ class MixtureAscent(Ascent):
             raise IllDefined()
         return step
 
-    def _step(self, *given):
+    def _step(self, statistics, scale, powers, rate):
         """Take a step, completely or not at all."""
-        statistics, scale, powers = given
-        globals_, hyper = self._state
+        model, (globals_, hyper) = self.model, self._state
         with np.errstate(over="ignore", invalid="ignore"):
-            hyper = self.model.update_hyper(
-                hyper, globals_, statistics, scale, 1.0, powers
-            )
-            globals_ = self.model.step(globals_, statistics, scale, powers, 1.0, hyper)
-            prepared = self._checked(globals_, hyper)
-        self._state, self._prepared = (globals_, hyper), prepared
-
-    def _checked(self, globals_, hyper):
-        """Return prepared parameters; raise `IllDefined` if they are not finite."""
-        with np.errstate(divide="ignore"):
-            try:
-                prepared = self.model.prepare(globals_, hyper)
-            except IllDefined:
-                raise
-            except (ValueError, np.linalg.LinAlgError) as error:
-                if all_finite(globals_, hyper):
-                    raise
-                raise IllDefined() from error
-            if not self.model.is_finite(globals_, hyper, prepared):
-                raise IllDefined()
-        return prepared
+            hyper = model.update_hyper(hyper, globals_, statistics, scale, rate, powers)
+            globals_ = model.step(globals_, statistics, scale, powers, rate, hyper)
+        self._prepared = prepared_of(model, globals_, hyper)
+        self._state = globals_, hyper
 
 
 #: Methods of a model whose work kernels do.  If one is replaced, no kernel is used.
@@ -141,12 +111,10 @@ DONE_BY_KERNEL = {
 MOST_VALUES = 2**21
 
 
-class ProductAscent(MixtureAscent):
+class ProductAscent(Ascent):
     """Steps by a kernel, for families that have `Family.parts_of_kernel`."""
 
     def __init__(self, model, block, row_weight):
-        if row_weight is not None:
-            row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
         super().__init__(model, block, row_weight)
         self._parts = model.family.parts_of_kernel()
         self._moments = moments = model.family.moments(block)

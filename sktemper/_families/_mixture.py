@@ -14,9 +14,9 @@ from scipy.special import logsumexp
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
-from ..model._contract import ConjugateModel, LocalStep, Powers, Request
+from ..model._contract import Ascent, ConjugateModel, LocalStep, Powers, Request
 from ._annealed import AnnealedChains
-from ._ascent import MixtureAscent, ascent_of_mixture
+from ._ascent import ascent_of_mixture
 from ._births import USED, BirthPlaces, Search, propose_birth, split_merge
 from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
@@ -381,8 +381,8 @@ class MixtureModel(NaturalModel):
         counts, statistics = family.statistics(block, shares, factors, tables)
         return Mixture(self.weights.counted(counts), statistics)
 
-    def ascent(self, block, hyper, row_weight=None) -> MixtureAscent | None:
-        """Return a `MixtureAscent` on a block, or None if it has too many rows."""
+    def ascent(self, block, hyper, row_weight=None) -> Ascent | None:
+        """Return an `Ascent` on a block, or None if it has too many rows."""
         return ascent_of_mixture(self, block, row_weight)
 
     def fisher_product(self, globals_, vector) -> np.ndarray:

@@ -15,12 +15,7 @@ class FactorialAscent(Ascent):
     """
 
     def __init__(self, model, block, row_weight):
-        self.model, self.block, self.row_weight = model, block, None
-        observed = block.observed
-        if row_weight is not None:
-            self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
-            observed = self.row_weight * observed
-        self.n_observed = float(observed.sum())
+        super().__init__(model, block, row_weight)
         self._values = np.require(block.values, model.dtype, "CA")
         self._columns = np.ascontiguousarray(self._values.T)
         self.row_bounds = np.empty(len(self._values))

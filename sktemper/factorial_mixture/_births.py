@@ -1,7 +1,6 @@
 """Births of components, as proposals of moves."""
 
 import copy
-import math
 import warnings
 
 import numpy as np
@@ -154,8 +153,6 @@ STARTS = {
 P_REMIX, P_DIFFERENCE = 0.3, 0.5
 #: Number of steps after a birth, and number of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 10, 10
-#: Limits of an ascent of which all steps are taken, see `Ascent.run`.
-NO_LIMITS = np.array([-math.inf, 0.0, 0.0, -math.inf, 0.0])
 #: Probability above which a sample has a feature, and the product of a sample and a
 #: component that it never has.
 PRESENT, NEVER = 1e-3, -1e30
@@ -199,10 +196,7 @@ def _adapt(model, components, hyper, block):
     """Return components and priors after a few steps on a block."""
     ascent = model.ascent_on(block)
     ascent.start(components, hyper)
-    powers, flags = np.ones((BIRTH_STEPS, 3)), np.zeros(BIRTH_STEPS, dtype=np.intc)
-    status, *_ = ascent.run(powers, flags, BIRTH_STEPS, NO_LIMITS, math.nan, 1.0)
-    if status != ascent.DONE:
-        raise ascent.ill_defined()
+    ascent.take(BIRTH_STEPS, with_bounds=False)
     return ascent.parameters()
 
 

@@ -19,17 +19,10 @@ class GaussianAscent(Ascent):
     """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
 
     def __init__(self, model, block, row_weight):
-        self.model, self.block = model, block
-        self.row_weight = None
-        if row_weight is not None:
-            self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
+        super().__init__(model, block, row_weight)
         self._kinds = kinds_of(model)
         self._scratch = None
         self.row_bounds = np.empty(len(block))
-        observed = model.n_observed(block)
-        if row_weight is not None:
-            observed = row_weight * observed
-        self.n_observed = float(observed.sum())
 
     def start(self, globals_, hyper, local=None):
         """Start from parameters, which stay unchanged."""

@@ -262,19 +262,6 @@ def _evidence(model, hyper, data, clusters, least):
     return _bound(model, block, weight, partition), len(partition.counts)
 
 
-def _bound_of_ascent(model, ascent, sums, hyper):
-    """Return the lower bound after `STEPS` steps of an `Ascent`."""
-    ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
-    flags = np.zeros(STEPS + 1, dtype=np.intc)
-    flags[-1] = ascent.WATCHED | ascent.BOUND_ONLY
-    limits = np.array([-np.inf, 0.0, 0.0, -np.inf, 0.0])
-    powers = np.ones((STEPS + 1, 3))
-    status, *_, bounds = ascent.run(powers, flags, STEPS + 1, limits, np.nan, 1.0)
-    if status != ascent.DONE:
-        raise ascent.ill_defined()
-    return float(bounds[1, -1])
-
-
 def _bound(model, block, weight, partition):
     """Return the lower bound after `STEPS` steps of coordinate ascent."""
     hyper, counts, statistics = partition
@@ -283,7 +270,8 @@ def _bound(model, block, weight, partition):
     sums = Mixture(model.weights.counted(counts[order]), statistics[order])
     ascent = model.ascent(block, hyper, weight)
     if ascent is not None:
-        return _bound_of_ascent(model, ascent, sums, hyper)
+        ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
+        return float(ascent.take(STEPS)[1])
     for _ in range(STEPS):
         globals_ = model.target(sums, 1.0, Powers(), hyper)
         prepared = model.prepare(globals_, hyper)

@@ -524,12 +524,44 @@ class Renewing:
 
 
 # -- the capability "ascents": several steps of coordinate ascent in one call ----------
+def prepared_of(model, globals_, hyper, prepare=True):
+    """Return the prepared parameters, and check that everything is finite.
+
+    If ``prepare`` is False, check the parameters only and return None.
+
+    Raises
+    ------
+    IllDefined
+        If a value is not finite, or the parameters have left their domain.
+    """
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        try:
+            prepared = model.prepare(globals_, hyper) if prepare else None
+        except IllDefined:
+            raise
+        except (ValueError, np.linalg.LinAlgError) as error:
+            # in NumPy before 1.25 LinAlgError is no ValueError
+            overflow = isinstance(error, np.linalg.LinAlgError)
+            if overflow or not all_finite(globals_, hyper):
+                raise IllDefined() from error
+            raise
+        if not model.is_finite(globals_, hyper, prepared):
+            raise IllDefined()
+    return prepared
+
+
 class Ascent:
     """Steps of rate 1 on the same rows in memory, many in one call.
 
     The results are those of `ConjugateModel.local_step`, `update_hyper` and `step`,
     except for rounding.  A step is taken completely or not at all, and the rounding
     does not depend on the number of steps of a call.
+
+    Parameters
+    ----------
+    model : ConjugateModel
+    block : object
+    row_weight : ndarray of shape (n_rows,) or None
 
     Attributes
     ----------
@@ -552,10 +584,19 @@ class Ascent:
     #: Flags of steps: compute the lower bound; compute only the bounds, and end; do not
     #: give up in this step.
     WATCHED, BOUND_ONLY, KEEPS_ON = 1, 2, 4
+    #: Limits with which all steps are taken, see `run`.
+    NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
 
     row_bounds: np.ndarray
-    n_observed: float
     keeps_local, local, n_sections = False, None, 1
+
+    def __init__(self, model, block, row_weight=None):
+        self.model, self.block, self.row_weight = model, block, None
+        observed = model.n_observed(block)
+        if row_weight is not None:
+            self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
+            observed = row_weight * observed
+        self.n_observed = float(observed.sum())
 
     def start(self, globals_: Any, hyper: Any, local: Any = None) -> None:
         """Start from parameters.
@@ -619,6 +660,26 @@ class Ascent:
     def ill_defined(self) -> IllDefined:
         """Return the error of a step that leaves the domain of the parameters."""
         return IllDefined()
+
+    def check(self, status):
+        """Raise `IllDefined` if the ascent ended with an invalid step."""
+        if status == self.NOT_FINITE:
+            raise IllDefined()
+        if status == self.ILL_DEFINED:
+            raise self.ill_defined()
+
+    def take(self, n_steps, scale=1.0, with_bounds=True):
+        """Take steps at T=1; return the rows' and the lower bound after them.
+
+        NaN replaces the lower bound without ``with_bounds``.
+        """
+        flags = np.zeros(n_steps + with_bounds, dtype=np.intc)
+        flags[n_steps:] = self.WATCHED | self.BOUND_ONLY
+        powers, limits = np.ones((len(flags), 3)), np.array(self.NO_LIMITS)
+        given = powers, flags, len(flags), limits, math.nan, scale
+        status, *_, bounds = self.run(*given)
+        self.check(status)
+        return bounds[:2, -1]
 
 
 # -- capabilities of models: optional methods that some policies need ------------------
