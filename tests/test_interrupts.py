@@ -502,16 +502,24 @@ def assert_same_end(one, other):
 def whole_fit(estimator, X):
     """Return a fit, a dict from counters to its states, and its number of blocks."""
     states, blocks = {}, []
+    whole = watched(estimator, 1, blocks.append)
 
-    def note(number):
-        blocks.append(number)
-        if hasattr(whole, "state_"):
-            state = state_of(whole)
-            states[state["counters"]] = state
+    def noting(run_whole):
+        """Return ``run_whole`` of workers, which also notes the state of a commit."""
 
-    whole = watched(estimator, 1, note)
-    note(whole.fit(X))
-    return whole, states, len(blocks) - 1
+        def run_and_note(*arguments):
+            run_whole(*arguments)
+            if hasattr(whole, "state_"):
+                state = state_of(whole)
+                states[state["counters"]] = state
+
+        return run_and_note
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in Workers, InlineWorkers:
+            patch.setattr(kind, "run_whole", noting(kind.run_whole))
+        whole.fit(X)
+    return whole, states, len(blocks)
 
 
 @pytest.mark.every(17)
