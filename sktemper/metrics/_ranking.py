@@ -16,8 +16,9 @@ from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
 from .._utils._arguments import Interval, check_arguments
 from .._utils._notices import warn
 from .._utils._typing import DataLike, Float, Int
-from .._utils._validation import check_sparse, check_unmasked
+from .._utils._validation import check_unmasked
 from ..model_selection import train_test_split_entries
+from ._ratings import as_ratings, kept
 
 _ENTRIES = ["array-like", "sparse matrix"]
 _CONSTRAINTS = {
@@ -365,21 +366,15 @@ def _warn_of_long_lists(wanted, n_items):
 
 def _entries(X, name, least=None):
     """Return the pattern of entries as CSR with sorted indices; X is not changed."""
-    if sparse.issparse(X):
-        X = check_array(check_sparse(X), accept_sparse="csr", input_name=name)
-        X = sparse.csr_array(X, copy=not X.has_canonical_format)
-        X.sum_duplicates()
-        chosen = np.ones(X.nnz, bool) if least is None else X.data >= least
-    else:
-        check_unmasked(X, name)
-        X = check_array(X, ensure_all_finite="allow-nan", input_name=name)
-        rows, columns = np.nonzero(~np.isnan(X) & ((X != 0) | (least is not None)))
-        starts = np.searchsorted(rows, np.arange(len(X) + 1))
-        X = sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
-        chosen = np.ones(X.nnz, bool) if least is None else X.data >= least
-    starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
-    ones = np.ones(int(starts[-1]))
-    return sparse.csr_array((ones, X.indices[chosen], starts), shape=X.shape)
+    ratings = as_ratings(X, name)
+    chosen = np.ones(ratings.nnz, bool)
+    if least is not None:
+        chosen = ratings.data >= least
+    elif not sparse.issparse(X):  # stored zeros are entries
+        chosen = ratings.data != 0
+    pattern = kept(ratings, chosen)
+    pattern.data = np.ones(pattern.nnz)
+    return pattern
 
 
 def _without(X, others):
@@ -389,13 +384,12 @@ def _without(X, others):
     other_rows = np.repeat(
         np.arange(X.shape[0], dtype=np.int64), np.diff(others.indptr)
     )
-    kept = ~np.isin(
+    is_left = ~np.isin(
         rows * n_items + X.indices,
         other_rows * n_items + others.indices,
         assume_unique=True,
     )
-    starts = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
-    return sparse.csr_array((X.data[kept], X.indices[kept], starts), shape=X.shape)
+    return kept(X, is_left)
 
 
 def _check_same_table(X_seen, X_test, same_shape):

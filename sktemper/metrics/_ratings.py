@@ -66,7 +66,7 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     """
     check_scale(clip)
     _check_labels(estimator, X, "item_labels")
-    X = _as_ratings(X)
+    X = as_ratings(X)
     rows = max(1, min(BLOCK, BLOCK_RATINGS // max(X.shape[1], 1)))
     squared = n_ratings = 0
     for start in range(0, X.shape[0], rows):
@@ -74,7 +74,7 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
         held_out = _is_odd(block)
         if not held_out.any():
             continue
-        observed, rest = _kept(block, ~held_out), _kept(block, held_out).tocoo()
+        observed, rest = kept(block, ~held_out), kept(block, held_out).tocoo()
         predicted = np.asarray(estimator.predict(observed))[rest.row, rest.col]
         squared += np.sum((_clipped(predicted, clip) - rest.data) ** 2)
         n_ratings += rest.nnz
@@ -201,19 +201,19 @@ def interval_coverage(
     return np.mean(standardised[:, None] <= ndtri((1 + levels) / 2), axis=0)
 
 
-def _as_ratings(X):
+def as_ratings(X, name="X"):
     """Return ratings as a CSR array with sorted indices; X is not changed."""
     if sparse.issparse(X):
-        X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
+        X = check_array(check_sparse(X), accept_sparse="csr", input_name=name)
         X = sparse.csr_array(X, copy=not X.has_canonical_format)
         X.sum_duplicates()
         return X
-    check_unmasked(X)
+    check_unmasked(X, name)
     X = check_array(
         X,
         ensure_all_finite="allow-nan",
         dtype=[np.float64, np.float32],
-        input_name="X",
+        input_name=name,
     )
     rows, columns = np.nonzero(~np.isnan(X))
     starts = np.searchsorted(rows, np.arange(len(X) + 1))
@@ -225,7 +225,7 @@ def _is_odd(X):
     return (np.arange(X.nnz) - np.repeat(X.indptr[:-1], np.diff(X.indptr))) % 2 == 1
 
 
-def _kept(X, chosen):
+def kept(X, chosen):
     """Return X with only the chosen entries, including stored zeros."""
     starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
     return sparse.csr_array((X.data[chosen], X.indices[chosen], starts), shape=X.shape)
@@ -258,7 +258,7 @@ def _pairs(estimator, X):
         )
     for name in ("user_labels", "item_labels"):
         _check_labels(estimator, X, name)
-    X = _as_ratings(X)
+    X = as_ratings(X)
     fitted = len(estimator.user_factors_), estimator.n_features_in_
     if X.shape != fitted:
         raise ValueError(
