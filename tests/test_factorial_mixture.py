@@ -79,6 +79,17 @@ def test_planted_features_are_found(init, missing, posterior):
     assert (found == features).mean() > (0.999 if missing == 0 else 0.97)
 
 
+@pytest.mark.parametrize("share", [0.2, 0.8])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_fits_reach_the_optimum_next_to_the_true_components(seed, share):
+    random = np.random.default_rng(seed)
+    means = 3 * random.normal(size=(10, 30))
+    X = (random.random((300, 10)) < share) @ means + random.normal(size=(300, 30))
+    mixture = AnnealedFactorialMixture(10, random_state=seed).fit(X)
+    best = TemperedFactorialMixture(10, init=means, tempering=None, max_iter=300).fit(X)
+    assert mixture.lower_bound(X) > best.lower_bound(X) - 0.5
+
+
 def test_missing_values_are_imputed():
     features, X = planted(missing=0.2)
     mixture = AnnealedFactorialMixture(3, moves=None, random_state=0).fit(X)

@@ -44,49 +44,58 @@ def from_ica(X, n_components, hyper, random):
 
     FastICA finds features up to scale and sign.  The scale is the difference of the
     means of the values above and below the middle of their range.  The sign is chosen
-    so that the share of samples with the feature is near the inclusion probability.
+    so that a sample of zeros has no feature.
     """
     return from_white(*whitened(X, n_components), n_components, hyper, random)
 
 
 def whitened(X, n_components):
-    """Return white data, (n_rows, n_found), and the matrix that restores ``X``."""
-    left, scales, right = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    """Return white data, the white values of zeros, and the matrix that restores ``X``.
+
+    Their shapes are (n_rows, n_found), (n_found,) and (n_found, n_features).
+    """
+    mean = X.mean(axis=0)
+    left, scales, right = np.linalg.svd(X - mean, full_matrices=False)
     rounding = np.linalg.norm(X) * max(X.shape) * np.finfo(X.dtype).eps
     n_found = min(n_components, np.count_nonzero(scales > rounding))
-    size = np.sqrt(len(X))
-    return size * left[:, :n_found], scales[:n_found, None] * right[:n_found] / size
+    size, scales, right = np.sqrt(len(X)), scales[:n_found], right[:n_found]
+    zero = -size * (right @ mean) / scales
+    return size * left[:, :n_found], zero, scales[:, None] * right / size
 
 
-def from_white(white, back, n_components, hyper, random):
+def from_white(white, zero, back, n_components, hyper, random, skewed=False):
     """Return the components of `from_ica`, given the results of `whitened`."""
     means, n_found = from_noise(back, n_components, hyper, random), len(back)
     if n_found == 0:
         return means
-    unmixing = fast_ica(white, random)
+    unmixing = fast_ica(white, random, skewed)
     sources = np.dot(unmixing, white.T).T
     directions = unmixing @ back
-    scales, shares = two_means(sources)
-    on = hyper.inclusion_probability[:n_found]
-    is_same = np.abs(shares - on) <= np.abs(1 - shares - on)
-    means[:n_found] = np.where(is_same, scales, -scales)[:, None] * directions
+    scales, middles = two_means(sources)
+    signs = np.where(unmixing @ zero <= middles, 1.0, -1.0)
+    means[:n_found] = (signs * scales)[:, None] * directions
     return means
 
 
-def fast_ica(white, random):
+def fast_ica(white, random, skewed=False):
     """Return the rotation of white data to independent components.
 
     These are the steps of scikit-learn's parallel FastICA.  It warns if they have not
-    converged, and threads that ignore warnings change the filters of each other.
+    converged, and threads that ignore warnings change the filters of each other.  The
+    contrast is log cosh, which is blind to features of a fifth of the samples, or the
+    skewness, which is blind to features of one half.
     """
     n_rows, n = white.shape
     rotation = _orthogonal(random.normal(size=(n, n)).astype(white.dtype))
     for _ in range(MOST_ROTATIONS):
-        last, slopes = rotation, np.tanh(np.dot(rotation, white.T))
-        curvatures = (1.0 - slopes**2).mean(axis=-1)
-        rotation = _orthogonal(
-            np.dot(slopes, white) / n_rows - curvatures[:, None] * last
-        )
+        last, sources = rotation, np.dot(rotation, white.T)
+        if skewed:
+            rotation = np.dot(sources**2, white)
+        else:
+            slopes = np.tanh(sources)
+            curvatures = (1.0 - slopes**2).mean(axis=-1)
+            rotation = np.dot(slopes, white) / n_rows - curvatures[:, None] * last
+        rotation = _orthogonal(rotation)
         cosines = np.abs(np.einsum("ij,ij->i", rotation, last))
         if np.abs(cosines - 1).max() < LEAST_ROTATION:
             break
@@ -124,18 +133,15 @@ def from_nmf(X, n_components, hyper, random):
 
 
 def two_means(values):
-    """Return the distances of the means on both sides of the middle, and shares.
-
-    These are the shares of the values of each column above its middle.
-    """
+    """Return distances of the means on both sides of the middle, and the middles."""
     low, high = np.quantile(values, [0.02, 0.98], axis=0)
-    above = values > (low + high) / 2
+    middle = (low + high) / 2
+    above = values > middle
     n_above, n_below = above.sum(axis=0), (~above).sum(axis=0)
     known = (n_above > 0) & (n_below > 0)
     above_mean = (values * above).sum(axis=0) / np.maximum(n_above, 1)
     below_mean = (values * ~above).sum(axis=0) / np.maximum(n_below, 1)
-    distances = np.where(known, above_mean - below_mean, 1.0)
-    return distances, np.where(known, n_above / len(values), 0.5)
+    return np.where(known, above_mean - below_mean, 1.0), middle
 
 
 #: Functions for the values of ``init``.
@@ -148,9 +154,9 @@ STARTS = {
 
 
 # -- births of components, as proposals of moves ---------------------------------------
-#: Probability that all components are replaced, and probability that a new component is
-#: a difference of two samples.
-P_REMIX, P_DIFFERENCE = 0.3, 0.5
+#: Probability that all components are replaced, and then those of the skewness and of
+#: directions from the rows; probability that a new component is the difference of rows.
+P_REMIX, P_SKEWED, P_ROWS, P_DIFFERENCE = 0.5, 0.5, 0.5, 0.5
 #: Number of steps after a birth, and number of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 10, 10
 #: Probability above which a sample has a feature, and the product of a sample and a
@@ -167,8 +173,8 @@ def replace_components(model, globals_, hyper, block, random, row_weight=None):
     removal lowers the bound least is removed.  The new component is the residual of a
     sample, drawn in proportion to its square, or the difference between this sample and
     one of its nearest neighbours.  Alternatively, all components are replaced by the
-    independent components of their span, which separates features that were merged into
-    sums and differences.  Proposals do not depend on the weights.
+    independent components of their span, or of the rows, which separates features that
+    were merged into sums and differences.  Proposals do not depend on the weights.
     """
     if random.random() < P_REMIX:
         return _remix(model, globals_, hyper, block, random)
@@ -209,13 +215,18 @@ def _span(model, globals_, hyper, block):
 
 
 def _remix(model, globals_, hyper, block, random):
-    directions, *white = model.last_span.result(
-        (globals_, hyper, block), lambda given: _span(model, *given)
-    )
     seed = np.random.RandomState(random.integers(2**31))
-    mixed = from_white(*white, model.n_components, hyper, seed)
+    skewed, from_rows = random.random(2) < (P_SKEWED, P_ROWS)
+    K, directions = model.n_components, np.eye(model.n_features)
+    if from_rows:
+        white = model.last_rows.result((block,), lambda _: whitened(block.values, K))
+    else:
+        directions, *white = model.last_span.result(
+            (globals_, hyper, block), lambda given: _span(model, *given)
+        )
+    mixed = from_white(*white, K, hyper, seed, skewed) @ directions
     precision = np.diag(np.diag(globals_.precision))
-    return Components(precision, precision @ (mixed @ directions)), hyper
+    return Components(precision, precision @ mixed), hyper
 
 
 def _residuals(model, globals_, hyper, block):
