@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import randomized_svd
 
 from .._utils._linalg import tiled_matmul
 from ..model import IllDefined, Powers, Request
@@ -16,6 +17,9 @@ from ._inference import Components, Couplings, Inference
 MOST_NEGATIVE = 0.1
 #: Largest number of steps of FastICA, and change of directions at which it stops.
 MOST_ROTATIONS, LEAST_ROTATION = 100, 1e-4
+#: Number of rows and of columns for each component above which random projections are
+#: faster than a complete singular value decomposition.
+LARGE = 10
 
 
 def from_noise(X, n_components, hyper, random):
@@ -55,7 +59,10 @@ def whitened(X, n_components):
     Their shapes are (n_rows, n_found), (n_found,) and (n_found, n_features).
     """
     mean = X.mean(axis=0)
-    left, scales, right = np.linalg.svd(X - mean, full_matrices=False)
+    if LARGE * n_components < min(X.shape):
+        left, scales, right = randomized_svd(X - mean, n_components, random_state=0)
+    else:
+        left, scales, right = np.linalg.svd(X - mean, full_matrices=False)
     rounding = np.linalg.norm(X) * max(X.shape) * np.finfo(X.dtype).eps
     n_found = min(n_components, np.count_nonzero(scales > rounding))
     size, scales, right = np.sqrt(len(X)), scales[:n_found], right[:n_found]
@@ -217,14 +224,15 @@ def _span(model, globals_, hyper, block):
 def _remix(model, globals_, hyper, block, random):
     seed = np.random.RandomState(random.integers(2**31))
     skewed, from_rows = random.random(2) < (P_SKEWED, P_ROWS)
-    K, directions = model.n_components, np.eye(model.n_features)
+    K = model.n_components
     if from_rows:
         white = model.last_rows.result((block,), lambda _: whitened(block.values, K))
+        mixed = from_white(*white, K, hyper, seed, skewed)
     else:
         directions, *white = model.last_span.result(
             (globals_, hyper, block), lambda given: _span(model, *given)
         )
-    mixed = from_white(*white, K, hyper, seed, skewed) @ directions
+        mixed = from_white(*white, K, hyper, seed, skewed) @ directions
     precision = np.diag(np.diag(globals_.precision))
     return Components(precision, precision @ mixed), hyper
 
