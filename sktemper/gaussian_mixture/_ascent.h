@@ -298,22 +298,59 @@ static void add_outer(const ascent_block *b, double factor, const double *v, dou
         *matrix += factor * (sum / D);
 }
 
-/* tr(scale matrix) and v^T scale v for factors of a component */
-static void trace_and_square(const ascent_block *b, const ascent_room *room,
-                             const double *factors, const double *matrix, const double *v,
-                             double *trace, double *square)
+/* v^T scale v for factors of a component */
+static double square_of(const ascent_block *b, const double *factors, const double *v)
 {
     const intptr_t D = b->n_features;
-    if (b->kind == FULL || b->kind == TIED) {
-        traces_and_squares_f64(1, D, factors, matrix, v, trace, square, room->vector + D);
-        return;
+    const int is_full = b->kind == FULL || b->kind == TIED;
+    double square = 0;
+    for (intptr_t i = 0; i < D; i++) {
+        double sum = is_full ? 0 : factors[i] * v[i];
+        for (intptr_t j = 0; is_full && j <= i; j++)
+            sum += factors[i * D + j] * v[j];
+        square += sum * sum;
     }
-    *trace = *square = 0;
-    for (intptr_t d = 0; d < D; d++) {
-        const double scale = factors[d] * factors[d];
-        *trace += scale * matrix[b->kind == SPHERICAL ? 0 : d];
-        *square += scale * v[d] * v[d];
+    return square;
+}
+
+/* matrix += factor * the scale of a component; of full matrices, the lower triangle */
+static void add_scale(const ascent_block *b, double factor, const double *factors,
+                      double *matrix)
+{
+    const intptr_t D = b->n_features;
+    for (intptr_t l = 0; l < D; l++) {
+        if (!(b->kind == FULL || b->kind == TIED)) {
+            matrix[b->kind == SPHERICAL ? 0 : l] += factor * (factors[l] * factors[l]);
+            continue;
+        }
+        const double *restrict row = factors + l * D;
+        for (intptr_t i = 0; i <= l; i++) {
+            const double own = factor * row[i];
+            double *restrict to = matrix + i * D;
+            for (intptr_t j = 0; j <= i; j++)
+                to[j] += own * row[j];
+        }
     }
+}
+
+/* The sum of the products of the elements of two matrices; of the first full one, the lower
+ * triangle is read. */
+static double inner_product(const ascent_block *b, const ascent_room *room, const double *one,
+                            const double *other)
+{
+    const intptr_t D = b->n_features;
+    double sum = 0;
+    if (!(b->kind == FULL || b->kind == TIED)) {
+        for (intptr_t e = 0; e < room->entries; e++)
+            sum += one[e] * other[e];
+        return sum;
+    }
+    for (intptr_t i = 0; i < D; i++) {
+        for (intptr_t j = 0; j < i; j++)
+            sum += 2 * one[i * D + j] * other[i * D + j];
+        sum += one[i * D + i] * other[i * D + i];
+    }
+    return sum;
 }
 
 /* -- natural parameters, in the layout of the family -------------------------------------- */
@@ -493,16 +530,15 @@ static double best_precision(const ascent_block *b, const ascent_room *room,
                              const usual_form *usual)
 {
     const intptr_t D = b->n_features;
-    double spread = 0, n_used = 0, trace, square;
+    double spread = 0, n_used = 0;
     for (intptr_t k = 0; k < b->n_components; k++) {
         if (!room->used[k])
             continue;
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
-        const intptr_t at = b->kind == TIED ? 0 : k;
-        trace_and_square(b, room, usual->factors + at * room->n_factors,
-                         usual->inverse + at * room->entries, room->vector, &trace, &square);
-        spread += D / usual->precision[k] + usual->freedom[k] * square;
+        const double *factors = usual->factors + (b->kind == TIED ? 0 : k * room->n_factors);
+        spread += D / usual->precision[k]
+                  + usual->freedom[k] * square_of(b, factors, room->vector);
         n_used += 1;
     }
     return n_used * D / spread;
@@ -523,17 +559,10 @@ static int mean_covariance(const ascent_block *b, const ascent_room *room,
             continue;
         const double nu = usual->freedom[k], *own = usual->factors + k * room->n_factors;
         n_used += 1;
-        if (!is_full) {
-            for (intptr_t e = 0; e < E; e++)
-                precision[e] += nu / usual->inverse[k * E + e];
-            continue;
-        }
-        for (intptr_t l = 0; l < D; l++)
-            for (intptr_t i = 0; i <= l; i++) {
-                const double factor = nu * own[l * D + i];
-                for (intptr_t j = 0; j <= i; j++)
-                    precision[i * D + j] += factor * own[l * D + j];
-            }
+        if (is_full)
+            add_scale(b, nu, own, precision);
+        for (intptr_t e = 0; !is_full && e < E; e++)
+            precision[e] += nu / usual->inverse[k * E + e];
     }
     for (intptr_t e = 0; e < E; e++)
         precision[e] /= n_used;
@@ -787,23 +816,23 @@ static double global_bound(const ascent_block *b, ascent_room *room)
     const usual_form *q = &room->now, *p = &room->prior;
     double bound =
         bound_weights(b->sticks, K, b->concentration, b->weights, room->logs);
-    double trace, square;
+    double *scales = room->matrices; /* the sum of expected precisions */
     if (usual_prior(b, room, &room->present))
         return NAN;
+    memset(scales, 0, (size_t)room->entries * sizeof(double));
     for (intptr_t k = 0; k < K; k++) {
-        const intptr_t at = b->kind == TIED ? 0 : k;
+        const double *factors = q->factors + (b->kind == TIED ? 0 : k * room->n_factors);
         const double nu = q->freedom[k], log_precision = q->log_precisions[k];
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = q->means[k * D + d] - b->prior_mean[d];
-        trace_and_square(b, room, q->factors + at * room->n_factors, p->inverse, room->vector,
-                         &trace, &square);
+        add_scale(b, nu, factors, scales);
         bound += p->log_normalisers[0] + 0.5 * (p->freedom[0] - room->shift) * log_precision
-                 - 0.5 * p->precision[0] * (D / q->precision[k] + nu * square)
-                 - 0.5 * nu * trace;
+                 - 0.5 * p->precision[0]
+                       * (D / q->precision[k] + nu * square_of(b, factors, room->vector));
         bound -= q->log_normalisers[k] + 0.5 * (nu - room->shift) * log_precision
                  - 0.5 * D * (1 + nu);
     }
-    return bound;
+    return bound - 0.5 * inner_product(b, room, scales, p->inverse);
 }
 #include "_scales.h"
 #undef LOG_2_
