@@ -98,23 +98,6 @@ MOST_GROUPS = 30
 #: Largest year and number that are accepted.  Browsers support dates up to the year
 #: 275,760, and the axis of a plot extends beyond the dates.
 LARGEST_YEAR, LARGEST_NUMBER = 99_999, 2**63
-#: Seconds of each unit of dates.  The range of dates is checked in float64, because
-#: numpy does not report overflows of conversions.
-SECONDS = {
-    "Y": 31_556_952.0,
-    "M": 2_629_746.0,
-    "W": 604_800.0,
-    "D": 86_400.0,
-    "h": 3600.0,
-    "m": 60.0,
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "ns": 1e-9,
-    "ps": 1e-12,
-    "fs": 1e-15,
-    "as": 1e-18,
-}
 #: A date of ISO 8601 and its time zone, which is ignored.  Years have at most six
 #: digits, because numpy would convert longer years with an overflow.
 DATE = re.compile(
@@ -195,18 +178,14 @@ def _parse_numbers(dates, known, values):
 
 def _in_range_of_years(dates):
     """Return dates as datetime64[s]; raise if a year is too large."""
-    unit, n_units = np.datetime_data(dates.dtype)
-    known = ~np.isnat(dates)
-    seconds = dates.astype(np.int64) * (n_units * SECONDS.get(unit, np.nan))
-    wrong = known & ~(np.abs(seconds) < 2 * LARGEST_YEAR * SECONDS["Y"])
-    found = np.full(dates.shape, "NaT", dtype="datetime64[s]")
-    inside = known & ~wrong
-    if unit == "as":  # numpy does not convert attoseconds to seconds
-        found[inside] = seconds[inside].astype(np.int64).astype("datetime64[s]")
-    else:
-        found[inside] = dates[inside].astype("datetime64[s]")
+    if np.datetime_data(dates.dtype)[0] == "as":  # numpy cannot convert it to seconds
+        dates = dates.astype("datetime64[fs]")
+    found = dates.astype("datetime64[s]")
     years = found.astype("datetime64[Y]").astype(np.int64) + 1970
-    wrong |= inside & (np.abs(years) > LARGEST_YEAR)
+    wrong = np.abs(years) > LARGEST_YEAR
+    if np.can_cast(dates.dtype, found.dtype, "safe"):  # numpy reports no overflow
+        wrong |= found.astype(dates.dtype) != dates
+    wrong &= ~np.isnat(dates)
     if wrong.any():
         raise ValueError(
             f"dates has {dates[wrong.argmax()]}; expected dates of the years "
