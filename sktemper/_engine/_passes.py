@@ -7,13 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..schedules import Clock
 from ._ascents import (
     WholePasses,
     are_planned,
     ascent_on,
     clocks_of_steps,
+    n_products,
+    planned,
     takes_whole_steps,
 )
+from ._data import Rows
 from ._problem import Batch, generator
 from ._step import Steps
 
@@ -107,6 +111,13 @@ MOST_CHECKED = 256
 BATCHES_OF_STREAM = 25
 
 
+#: Key of the random rows of early passes.
+EARLY = 10
+#: Early passes of large data use this share of the rows, but at least so many, and at
+#: least one row for each multiplication that a row takes.
+SHARE_OF_EARLY, FEWEST_EARLY = 1 / 8, 10_000
+
+
 class TaskHooks(NamedTuple):
     """Callbacks during passes or moves.
 
@@ -194,63 +205,104 @@ def run_passes(problem, policies, state, hooks=TaskHooks(), shuffle=True):  # no
 
     A pass is cut into batches of at most ``state.policies.batch_size`` rows.  Their
     sizes are as equal as possible, because a row of a small last batch would have a
-    large weight.  An interrupted pass continues, see `first_batch`.
+    large weight.  An interrupted pass continues, see `first_batch`.  Early passes may
+    use a part of the rows, see `early_passes`.
     """
-    steps = Steps(problem, policies, state)
-    rows, total = problem.rows, problem.total
+    progress, rows = state.progress, problem.rows
     n_batches = -(-len(rows) // state.policies.batch_size)
-    if n_batches == 1 and _run_together(problem, policies, state, hooks):
-        return
-    while state.progress.passes < state.progress.planned_passes:
-        hooks.before()
+    early, n_early = early_passes(problem, policies, state)
+    parts = [(early, n_early)] if progress.passes < n_early else []
+    for order, last in [*parts, (rows, math.inf)]:
+        take = None
+        if n_batches == 1:
+            take = _whole_passes(problem, policies, state, hooks, order)
+        if take is None:
+            take = _batches(problem, policies, state, hooks, order, shuffle)
+        while progress.passes < min(last, progress.planned_passes):
+            hooks.before()
+            take(min(last, progress.planned_passes) - progress.passes)
+            if hooks.after():
+                return
+
+
+def _batches(problem, policies, state, hooks, rows, shuffle):
+    """Return a function that takes the steps of a pass, or of the rest of one."""
+    steps = Steps(problem, policies, state)
+    total, progress, n_rows = problem.total, state.progress, len(problem.rows)
+    n_batches = -(-n_rows // state.policies.batch_size)
+
+    def take(_):
         order = rows
         if shuffle and n_batches > 1:
-            order = order_of_pass(rows, state.seed, state.progress.passes)
-        first = first_batch(state, len(rows), n_batches)
+            order = order_of_pass(rows, state.seed, progress.passes)
+        first = first_batch(state, n_rows, n_batches)
         ends = np.append(0, _ends_of_batches(len(rows), n_batches))
         for number in range(first + 1, n_batches + 1):
             batch = order.at(slice(ends[number - 1], ends[number]))
             batch = problem.data.by_part(batch)
 
             def count(number=number):
-                progress = state.progress
-                progress.rows_of_pass, progress.batches_of_pass = len(rows), n_batches
+                progress.rows_of_pass, progress.batches_of_pass = n_rows, n_batches
                 progress.batches_into_pass = number % n_batches
                 progress.passes += number == n_batches
                 hooks.on_commit()
 
             steps.take(Batch(batch, total, total), count)
-        if hooks.after():
-            return
+
+    return take
 
 
-def _run_together(problem, policies, state, hooks):
-    """Finish passes of one step by an `Ascent`; return whether this is possible."""
-    progress, rows = state.progress, problem.rows.at(slice(None))
-    begun = progress.batches_into_pass and progress.rows_of_pass == len(rows)
-    if begun or not takes_whole_steps(policies, state.policies.learning_rate):
-        return False
+def _whole_passes(problem, policies, state, hooks, rows):
+    """Return a function that takes passes of one step by an `Ascent`, or None.
+
+    It takes at most the given number of passes; more than one if the hooks allow it.
+    """
+    progress, n_rows = state.progress, len(problem.rows)
+    begun = progress.batches_into_pass and progress.rows_of_pass == n_rows
+    is_whole = takes_whole_steps(policies, state.policies.learning_rate)
+    if begun or not (is_whole and are_planned(policies, state.policies.tempering)):
+        return None
     if progress.passes >= progress.planned_passes:
-        return True
+        return None
+    rows = rows.at(slice(None))
     ascent = ascent_on(problem, rows, state.hyper)
-    if ascent is None or not are_planned(policies, state.policies.tempering):
-        return False
+    if ascent is None:
+        return None
     passes = WholePasses(problem, policies, state, ascent, rows, hooks.tol or 0.0)
 
     def count(n_taken):
-        progress.rows_of_pass, progress.batches_of_pass = len(rows), 1
+        progress.rows_of_pass, progress.batches_of_pass = n_rows, 1
         progress.batches_into_pass = 0
         progress.passes += n_taken
         hooks.on_commit()
 
-    while progress.passes < progress.planned_passes:
-        hooks.before()
-        n_together = 1 if hooks.tol is None else passes.n_together
-        n_steps = min(progress.planned_passes - progress.passes, n_together)
-        passes.take(n_steps, count)
-        if hooks.after():
-            return True
-    return True
+    def take(n_passes):
+        passes.take(1 if hooks.tol is None else min(n_passes, passes.n_together), count)
+
+    return take
+
+
+def early_passes(problem, policies, state):
+    """Return the rows of the passes above T=1 at the beginning, and their number.
+
+    A pass over large data may take one step on a random part of its rows, if the fit
+    will be compared with a plain fit.  The number is 0 if all passes use all rows.
+    """
+    rows, model, tempering = problem.rows, problem.model, policies.tempering
+    if state.start is None or not are_planned(policies, state.policies.tempering):
+        return rows, 0
+    if model.keeps_local or problem.labels is not None:
+        return rows, 0
+    n_early = max(SHARE_OF_EARLY * len(rows), FEWEST_EARLY)
+    n_early = max(n_early, n_products(model, problem.data, 1))
+    is_large = 2 * n_early <= len(rows)
+    if not is_large or tempering.schedule_of_temperatures().unit != "steps":
+        return rows, 0
+    n_passes = state.progress.planned_passes
+    plan = planned(policies, Clock(total=problem.total), n_passes, len(rows))
+    random = generator(state.seed, 0, EARLY)
+    # at the first pass at T=1; there is none if no pass is
+    return Rows(rows.some(int(n_early), random)), int(np.argmin(plan.temperatures != 1))
 
 
 def run_pieces(problem, policies, state, size, on_commit):

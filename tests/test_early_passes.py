@@ -1,0 +1,111 @@
+"""Passes above T=1 over large data use a random part of the rows."""
+
+import pickle
+
+import numpy as np
+import pytest
+from fits import Hooks
+from numpy.testing import assert_array_equal
+from test_parts import parts_of
+
+from sktemper import (
+    AnnealedBernoulliMixture,
+    AnnealedFactorialMixture,
+    AnnealedGaussianMixture,
+)
+from sktemper._engine import _passes
+from sktemper.schedules import ConstantSchedule, ExponentialSchedule
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+N_ROWS, N_EARLY, N_HOT = 600, 75, 50
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_many(monkeypatch):
+    monkeypatch.setattr(_passes, "FEWEST_EARLY", 20)
+
+
+@pytest.fixture(scope="module")
+def X():
+    random = np.random.default_rng(0)
+    centres = 5.0 * random.normal(size=(3, 2))
+    return centres[np.arange(N_ROWS) % 3] + random.normal(size=(N_ROWS, 2))
+
+
+def mixture(**parameters):
+    return AnnealedGaussianMixture(
+        4, covariance_type="full", random_state=0, **parameters
+    )
+
+
+def test_passes_above_one_use_a_share_of_the_rows(X, monkeypatch):
+    fitted = mixture().fit(X)
+    history = fitted.history_
+    hot = history["temperature"] > 1
+    assert hot[:N_HOT].all() and not hot[N_HOT:].any()
+    rows = np.diff(history["passes"], prepend=0.0) * N_ROWS
+    np.testing.assert_allclose(rows, np.where(hot, N_EARLY, N_ROWS))
+    assert fitted.n_iter_ == len(rows)
+    exact = {"tol": 1e-7, "max_iter": 1000}
+    fitted = mixture(**exact).fit(X)
+    monkeypatch.setattr(_passes, "FEWEST_EARLY", N_ROWS)
+    whole = mixture(**exact).fit(X)
+    assert whole.n_samples_seen_ == N_ROWS * whole.n_iter_
+    assert fitted.lower_bound(X) == pytest.approx(whole.lower_bound(X), abs=1e-3)
+
+
+class StopAt(Hooks):
+    """Callback that ends a fit after some passes."""
+
+    def __init__(self, n_passes):
+        self.n_passes = n_passes
+
+    def at_pass(self, estimator, fitted_estimator):
+        return estimator.n_iter_ == self.n_passes
+
+
+@pytest.mark.parametrize("n_passes", [7, N_HOT, N_HOT + 1])
+def test_an_interrupted_fit_continues_with_the_same_bits(X, n_passes):
+    expected = mixture(warm_start=True).fit(X)
+    cut_off = mixture(warm_start=True)
+    cut_off.set_callbacks(StopAt(n_passes)).fit(X)
+    assert cut_off.n_iter_ == n_passes
+    again = pickle.loads(pickle.dumps(cut_off.set_callbacks())).fit(X)
+    for name in ("means_", "covariances_", "weights_"):
+        assert_array_equal(getattr(again, name), getattr(expected, name))
+    assert again.n_samples_seen_ == expected.n_samples_seen_
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_parts_and_threads_use_the_same_rows(X, n_jobs):
+    expected, found = mixture().fit(X), mixture(n_jobs=n_jobs)
+    found.fit(X if n_jobs > 1 else parts_of(X, 1, 249, 350))
+    assert found.n_samples_seen_ == expected.n_samples_seen_
+    rtol = 0 if n_jobs > 1 else 1e-6
+    np.testing.assert_allclose(found.means_, expected.means_, rtol=rtol)
+
+
+@pytest.mark.parametrize(
+    "case", ["ends hot", "time in passes", "labels", "local parameters", "mini-batches"]
+)
+def test_all_rows_are_used_where_a_part_would_not_do(X, case):
+    parameters, given = {}, {}
+    if case == "ends hot":
+        parameters["schedule"] = ConstantSchedule(2.0)
+    if case == "time in passes":
+        parameters["schedule"] = ExponentialSchedule(4.0, length=5, unit="passes")
+    if case == "labels":
+        given["labels"] = np.where(np.arange(N_ROWS) < 9, np.arange(N_ROWS) % 3, -1)
+    if case == "mini-batches":
+        parameters["batch_size"] = 300
+    estimator = mixture(max_iter=8, **parameters)
+    if case == "local parameters":
+        estimator = AnnealedFactorialMixture(2, max_iter=8, random_state=0)
+    estimator.fit(X, **given)
+    assert estimator.n_samples_seen_ == N_ROWS * estimator.n_iter_
+
+
+def test_sparse_counts_too():
+    X = np.random.default_rng(0).integers(2, size=(N_ROWS, 6)).astype(float)
+    fitted = AnnealedBernoulliMixture(2, random_state=0).fit(X)
+    assert fitted.n_samples_seen_ < N_ROWS * fitted.n_iter_
