@@ -122,9 +122,8 @@ static int NAME(sweep_tokens)(CHAIN *c, int first, intptr_t number)
             token[i] = NAME(draw)(c, row, c->masses[n]);
             NAME(add_token)(c, token[i]);
         }
-        if (number >= 0)
-            memcpy(c->draws + c->first_tokens[n] * n_kept + number * count, token,
-                   (size_t)count * sizeof(int32_t));
+        for (intptr_t i = 0; number >= 0 && i < count; i++)
+            c->draws[(c->first_tokens[n] + i) * n_kept + number] = token[i];
         token += count;
     }
     return 0;

@@ -2,12 +2,12 @@
 
 /* sums += weight * the number of tokens of each topic.  All tokens of a topic are added at
  * once, because a large float does not change if 1 is added.  `of_word` has zeros. */
-static void NAME(add_tokens)(const int32_t *topics, intptr_t n, REAL weight,
+static void NAME(add_tokens)(const int32_t *topics, intptr_t n, intptr_t stride, REAL weight,
                              int32_t *of_word, REAL *sums)
 {
-    for (intptr_t i = 0; i < n; i++)
+    for (intptr_t i = 0; i < n * stride; i += stride)
         of_word[topics[i]]++;
-    for (intptr_t i = 0; i < n; i++) {
+    for (intptr_t i = 0; i < n * stride; i += stride) {
         sums[topics[i]] += weight * (REAL)of_word[topics[i]];
         of_word[topics[i]] = 0;
     }
@@ -39,7 +39,7 @@ static void NAME(add_draws_of)(const lda_block *block, intptr_t i, intptr_t few,
                 sums[draws[t]] += weight;
         else
             for (intptr_t sweep = 0; sweep < n_kept; sweep++)
-                NAME(add_tokens)(draws + sweep * count, count, weight,
+                NAME(add_tokens)(draws + sweep, count, n_kept, weight,
                                  block->scratch.chain_topics, sums);
     }
 }

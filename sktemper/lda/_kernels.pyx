@@ -211,6 +211,7 @@ cdef class _Phases:
     cdef lda_block block
     cdef lda_block *sections
     cdef bint is_float
+    cdef bint notes  # whether documents are noted, see `note_statistics`
     cdef list kept  # references to arrays
 
     def __cinit__(self, bint is_float):
@@ -300,7 +301,6 @@ cdef class _Phases:
         """Run all phases; return the number of iterations, or -1 if stopped."""
         cdef lda_block *block = &self.block
         cdef intptr_t i, n_iterations = 0, n_sampled = 0
-        cdef bint noted = block.statistics and not block.temperature_per_document
         if block.sampled:
             self.choose_routes()
             n_sampled = block.n_in_lanes + block.n_in_chains
@@ -308,19 +308,24 @@ cdef class _Phases:
         self.cut()
         if block.sampled and (self.run(MEAN_ROWS) or self.run(SAMPLING)):
             return -1
-        if not block.bounds and block.sampled and n_sampled == block.n_documents:
+        if not block.bounds and n_sampled and n_sampled == block.n_documents:
             if block.statistics:
                 self.run(DRAWS)
             return n_iterations
+        self.notes = (
+            block.statistics
+            and not block.temperature_per_document
+            and n_sampled < block.n_documents
+        )
         if self.run(ROWS):
             return -1
-        if noted and self.is_float:
+        if self.notes and self.is_float:
             SIMD.lda_find_places_f32(block)
-        elif noted:
+        elif self.notes:
             SIMD.lda_find_places_f64(block)
         if self.run(FITS):
             return -1
-        if noted:
+        if self.notes:
             self.run(STATISTICS)
         for i in range(block.n_sections):
             n_iterations += self.sections[i].n_iterations
@@ -349,7 +354,7 @@ cdef class _Phases:
         memory = self.allocate(&one, False)
         with nogil:
             mode = simd_flush_subnormals()
-            if phase == ROWS and one.statistics and not one.temperature_per_document:
+            if phase == ROWS and self.notes:
                 if self.is_float:
                     SIMD.lda_count_pairs_f32(self.sections + i)
                 else:

@@ -8,12 +8,32 @@
  * `height`, which is not a topic. */
 
 #ifdef VECTOR_BYTES
-#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
+/* Vectors have at most 32 bytes: with 64, the sums of 100 topics do not fit into a first-level
+ * cache of 32 kB. */
+#if VECTOR_BYTES < 32
+#define LANE_BYTES VECTOR_BYTES
+#define LANE_EVENS EVENS
+#define LANE_ODDS ODDS
+#else
+#define LANE_BYTES 32
+#ifdef __clang__
+#define LANE_SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define LANE_SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (CHOICE){__VA_ARGS__})
+#endif
+#define LANE_EVENS(x, y) LANE_SHUFFLE(x, y, JOIN(LANE_EVEN, SUFFIX))
+#define LANE_ODDS(x, y) LANE_SHUFFLE(x, y, JOIN(LANE_ODD, SUFFIX))
+#define LANE_EVEN_f64 EVEN4
+#define LANE_ODD_f64 ODD4
+#define LANE_EVEN_f32 EVEN8
+#define LANE_ODD_f32 ODD8
+#endif
+#define LANES ((int)(LANE_BYTES / sizeof(REAL)))
 #define VECTOR NAME(lane_vector)
 #define CHOICE NAME(lane_choice)
-typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
+typedef REAL VECTOR __attribute__((vector_size(LANE_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
-typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
+typedef INTEGER CHOICE __attribute__((vector_size(LANE_BYTES),
                                       aligned(sizeof(INTEGER)), may_alias));
 /* -1 in lanes in which the condition holds, otherwise 0.  This is a macro, because it applies
  * to conditions on numbers of both types. */
@@ -125,8 +145,8 @@ ALWAYS_INLINE void NAME(transpose)(VECTOR *v)
     for (int left = LANES; left > 1; left /= 2) {
         VECTOR w[LANES];
         for (int i = 0; i < LANES / 2; i++) {
-            w[i] = EVENS(v[2 * i], v[2 * i + 1]);
-            w[i + LANES / 2] = ODDS(v[2 * i], v[2 * i + 1]);
+            w[i] = LANE_EVENS(v[2 * i], v[2 * i + 1]);
+            w[i + LANES / 2] = LANE_ODDS(v[2 * i], v[2 * i + 1]);
         }
         for (int i = 0; i < LANES; i++)
             v[i] = w[i];
@@ -316,22 +336,34 @@ static void NAME(end_sweep)(GROUP *g, intptr_t sweep)
         g->random[lane] += (uint64_t)g->lengths[lane] * RANDOM_STEP;
 }
 
+/* Stores the kept draws of n tokens of a lane, from token t on. */
+static void NAME(keep_tokens)(const GROUP *g, intptr_t lane, intptr_t t, intptr_t n,
+                              int32_t *restrict draws)
+{
+    const intptr_t n_kept = g->block->n_kept, plane = g->n_steps * LANES;
+    const BITS *places = (const BITS *)g->places + plane + t * LANES + lane;
+    for (intptr_t i = 0; i < n; i++, places += LANES)
+        for (intptr_t sweep = 0; sweep < n_kept; sweep++)
+            *draws++ = (int32_t)(places[sweep * plane] / LANES);
+}
+
 /* Stores the kept draws of a document in the order of its entries. */
 static void NAME(keep_draws)(const GROUP *g, intptr_t lane)
 {
     const lda_block *block = g->block;
     const intptr_t i = g->documents[lane], n_kept = block->n_kept;
-    const intptr_t plane = g->n_steps * LANES;
     const REAL *counts = block->counts;
-    const BITS *places = (const BITS *)g->places + plane + lane;
-    intptr_t few = 0, many = g->n_few[lane];
-    for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++) {
+    intptr_t few = 0, many = g->n_few[lane], n = block->starts[i];
+    if (many == (intptr_t)g->lengths[lane]) { /* the tokens are in this order already */
+        NAME(keep_tokens)(g, lane, 0, many,
+                          block->scratch.draws + block->first_tokens[n] * n_kept);
+        return;
+    }
+    for (; n < block->starts[i + 1]; n++) {
         const intptr_t count = (intptr_t)counts[n];
         intptr_t *t = count < MANY ? &few : &many;
-        int32_t *draws = block->scratch.draws + block->first_tokens[n] * n_kept;
-        for (intptr_t sweep = 0; sweep < n_kept; sweep++)
-            for (intptr_t j = 0; j < count; j++)
-                *draws++ = (int32_t)(places[sweep * plane + (*t + j) * LANES] / LANES);
+        NAME(keep_tokens)(g, lane, *t, count,
+                          block->scratch.draws + block->first_tokens[n] * n_kept);
         *t += count;
     }
 }
@@ -447,6 +479,14 @@ static int NAME(sample_lanes)(const lda_block *block)
 }
 
 #undef LANES
+#undef LANE_BYTES
+#undef LANE_SHUFFLE
+#undef LANE_EVENS
+#undef LANE_ODDS
+#undef LANE_EVEN_f64
+#undef LANE_ODD_f64
+#undef LANE_EVEN_f32
+#undef LANE_ODD_f32
 #undef VECTOR
 #undef CHOICE
 #undef WHERE
