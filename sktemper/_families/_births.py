@@ -11,6 +11,7 @@ by at least the gain, because the responsibilities of the other components are
 optimised afterwards.  Therefore changes of slightly negative gain are also proposed.
 """
 
+import operator
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -226,7 +227,8 @@ class Search:
     With ``splits=False``, it searches for merges only.  ``parts`` has the best split of
     each component that can be split.  ``merges`` and ``splits`` have the gains by
     (first, second) and by component, and ``together`` is the combination of changes
-    that raises the bound most.
+    that raises the bound most.  ``places`` has the pairs (first, second) with their
+    gains, the largest first; the gain of an empty component is 0.
     """
 
     def __init__(self, model, hyper, block, shares, row_weight, splits=True):
@@ -245,6 +247,8 @@ class Search:
             self.coordinates = self.family.coordinates(block, row_weight)
             self.parts = self._parts()
         self.splits = self._gains_of_splits()
+        places = {(k, k): 0.0 for k in self.empty} | self.merges
+        self.places = sorted(places.items(), key=operator.itemgetter(1), reverse=True)
         self.together = self._best_together()
 
     # -- proposals ---------------------------------------------------------------------
@@ -265,18 +269,16 @@ class Search:
         Components in ``used`` do not change.  The second part of a split replaces the
         best available component.
         """
-        places = {(k, k): 0.0 for k in self.empty} | self.merges
-        places = {p: gain for p, gain in places.items() if used.isdisjoint(p)}
-        ranked = sorted(places, key=places.get, reverse=True)
-        candidates = [(places[p], (None, *p)) for p in ranked if p[0] != p[1]]
-        for split in self.splits.keys() - used:
-            changes = ((split, *place) for place in ranked if split not in place)
-            for change in changes:
+        places = [item for item in self.places if used.isdisjoint(item[0])]
+        candidates = []
+        for split in (None, *(self.splits.keys() - used)):
+            for place, gain in places:
+                if place[0] == place[1] if split is None else split in place:
+                    continue
+                change = split, *place
                 if (change,) not in refused:
-                    gain = self.splits[split] + places[change[1:]]
-                    candidates.append((gain, change))
+                    candidates.append((self.splits.get(split, 0.0) + gain, change))
                     break
-        candidates = [c for c in candidates if (c[1],) not in refused]
         return max(candidates, key=_promise, default=(-np.inf, None))
 
     def _best_together(self):
@@ -348,9 +350,8 @@ class Search:
         if not len(pairs):
             return {}
         first, second = pairs.T
-        both = self.statistics[first] + self.statistics[second]
-        added = np.stack([both, np.zeros_like(both)], axis=1)
-        gains = self.mixture.gains(self.prior, self.statistics, pairs, added)
+        both = (self.statistics[first] + self.statistics[second])[:, None]
+        gains = self.mixture.gains(self.prior, self.statistics, pairs, both)
         counts, numbers = np.tile(self.counts, (len(pairs), 1)), np.arange(len(pairs))
         counts[numbers, first] += counts[numbers, second]
         counts[numbers, second] = 0.0
@@ -370,17 +371,14 @@ class Search:
         statistics, shares = self.statistics[used], self.shares[used]
         likelihoods = self.family.expected_log(self.prior + statistics, statistics)
         overlaps = shares * self.row_weight @ shares.T
-        pairs = set()
+        are_similar = np.zeros((len(used), len(used)), dtype=bool)
         for alike, n_others in (likelihoods, NEIGHBOURS), (overlaps, OVERLAPPING):
             np.fill_diagonal(alike, -np.inf)
-            nearest = np.argsort(-alike, axis=1, kind="stable")
-            nearest = nearest[:, : min(n_others, len(used) - 1)]
-            pairs |= {
-                tuple(sorted((k, int(other))))
-                for k, others in zip(used.tolist(), used[nearest], strict=True)
-                for other in others
-            }
-        return np.array(sorted(pairs))
+            nearest = np.argsort(-alike, axis=1, kind="stable")[:, :n_others]
+            np.put_along_axis(are_similar, nearest, True, axis=1)
+        np.fill_diagonal(are_similar, False)
+        pairs = np.nonzero(np.triu(are_similar | are_similar.T))
+        return used[np.stack(pairs, axis=1)]
 
     def _gains_of_splits(self):
         if not self.parts:

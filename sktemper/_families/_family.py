@@ -392,17 +392,20 @@ class Family:
             Statistics of all old clusters.
         removed : ndarray of shape (n_changes, n_changed), of int
             Indices of the old clusters that each change removes.
-        added : ndarray of shape (n_changes, n_changed, n_natural)
-            Statistics of the new clusters that replace them.
+        added : ndarray of shape (n_changes, n_added, n_natural)
+            Statistics of the new clusters that replace them.  If there are fewer, the
+            others are empty.
 
         Returns
         -------
         gains : ndarray of shape (n_changes,)
         """
-        new = added.reshape(-1, added.shape[-1])
-        logs = self.log_normaliser(prior + np.concatenate([statistics, new]))
-        before, after = np.split(logs, [len(statistics)])
-        return after.reshape(removed.shape).sum(axis=1) - before[removed].sum(axis=1)
+        new, nothing = added.reshape(-1, added.shape[-1]), np.zeros_like(statistics[:1])
+        logs = self.log_normaliser(prior + np.concatenate([statistics, new, nothing]))
+        before, after = np.split(logs[:-1], [len(statistics)])
+        after = after.reshape(added.shape[:2]).sum(axis=1)
+        after = after + (removed.shape[1] - added.shape[1]) * logs[-1]
+        return after - before[removed].sum(axis=1)
 
     def parts_of_kernel(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the kinds and sizes of independent parts, for the kernel of ascents.

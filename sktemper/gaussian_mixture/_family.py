@@ -438,7 +438,9 @@ class TiedFamily(GaussianFamily):
         clusters share the covariance.  Therefore the gain of two replacements together
         is not the sum of their gains.
         """
-        shape, added = removed.shape, added.reshape(-1, added.shape[-1])
+        shape, n_empty = removed.shape, removed.shape[1] - added.shape[1]
+        added = np.pad(added, [(0, 0), (0, n_empty), (0, 0)])
+        added = added.reshape(-1, added.shape[-1])
         values, inverse_scales = self._parts(prior + statistics)
         after, scales_after = self._parts(prior + added)
         rises = after.reshape(shape).sum(axis=1) - values[removed].sum(axis=1)
