@@ -233,6 +233,7 @@ class Search:
 
     def __init__(self, model, hyper, block, shares, row_weight, splits=True):
         self.weights, self.concentration = model.weights, hyper.weight_concentration
+        self.known = model.known
         self.mixture, self.prior = model.family_of(hyper), model.component_prior(hyper)
         self.family, self.block = self.mixture.alone, block
         self.parts_of_kernel = None
@@ -267,9 +268,12 @@ class Search:
         """Return the most promising change, and its gain.
 
         Components in ``used`` do not change.  The second part of a split replaces the
-        best available component.
+        best available component.  Empty components are alike, so that only one of them
+        is tried, unless components have labels.
         """
-        places = [item for item in self.places if used.isdisjoint(item[0])]
+        empty = [k for k in self.empty if k not in used]
+        ignored = used.union(empty[1:] if self.known is None else ())
+        places = [item for item in self.places if ignored.isdisjoint(item[0])]
         candidates = []
         for split in (None, *(self.splits.keys() - used)):
             for place, gain in places:

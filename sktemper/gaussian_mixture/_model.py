@@ -131,7 +131,7 @@ class GaussianMixtureModel(MixtureModel):
     def _forget(self):
         super()._forget()
         self._shifted = LastCall(are_same_objects)
-        self._fits_well = LastCall()
+        self._fits_well, self._wide = LastCall(), LastCall(are_same_objects)
 
     def resized(self, n_components):
         model = super().resized(n_components)
@@ -389,8 +389,12 @@ class GaussianMixtureModel(MixtureModel):
 
         If one component has all samples, the learned priors fit only this component,
         and moves would find no other component.  In this case, the priors are reset to
-        starting values for the covariance of the component.
+        starting values for the covariance of the component.  The last result is cached.
         """
+        return self._wide.result((globals_, hyper), self._wide_priors)
+
+    def _wide_priors(self, given):
+        globals_, hyper = given
         prior = self.prior(hyper)
         counts = self.weights.counts(globals_.weights - prior.weights)
         used = np.flatnonzero(counts > USED)
