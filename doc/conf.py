@@ -78,7 +78,8 @@ numpydoc_validation_exclude = {
     r"^sktemper\.metrics\.\w+_scorer$",  # objects, whose class is documented
     r"^sktemper\.(?:moves\.Proposal|schedules\.(?:Clock|Plan))$",
     # results, whose attributes are documented
-    r"^sktemper\.(?:inspection\.TopicRegression|model_selection\.LikelihoodRatioTest)$",
+    r"^sktemper\.inspection\.(?:TopicRegression|WordContrasts)$",
+    r"^sktemper\.model_selection\.LikelihoodRatioTest$",
 }
 
 # -- the gallery -----------------------------------------------------------------------

@@ -87,7 +87,7 @@ def _as_rows(X):
     return X
 
 
-def _word_topics(model, block, prepared):
+def word_topics(model, block, prepared):
     """Return the lengths of documents, and words, counts and phi of their entries."""
     step = model.local_step(block, prepared, Request(want=("local",)))
     lengths = np.diff(block.starts)
@@ -157,7 +157,7 @@ def _gamma(model, block, shared, of_rows):
     return model.optimal_gamma(block, prepared, Request(powers, want=()))
 
 
-def _gamma_at_one(model, block, prepared):
+def gamma_at_one(model, block, prepared):
     return model.optimal_gamma(block, prepared, Request(want=()))
 
 
@@ -492,7 +492,7 @@ class _LDA(
 
     def _doc_topic(self, X, temperature, covariates=None):
         if type(temperature) is float and temperature == 1.0:
-            blocks = self._map(X, _gamma_at_one, covariates)
+            blocks = self._map(X, gamma_at_one, covariates)
             return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         with self._fitted_problem(X, labels=covariates) as problem:
             n_rows = len(problem.data)
@@ -1024,7 +1024,7 @@ class _LDA(
         least = _share(min_probability, "min_probability")
         lengths, words, counts, phi = (
             np.concatenate(part)
-            for part in zip(*self._map(_as_rows(X), _word_topics), strict=True)
+            for part in zip(*self._map(_as_rows(X), word_topics), strict=True)
         )
         order = np.argsort(-phi, axis=1, kind="stable")
         phi = np.take_along_axis(phi, order, axis=1)

@@ -12,6 +12,7 @@ from ._stream import StreamDisplay
 from ._topic_effects import TopicEffectsDisplay
 from ._topic_map import TopicMapDisplay, topic_map_layout
 from ._topic_words import TopicWordsDisplay
+from ._word_contrasts import WordContrastsDisplay
 
 __all__ = [
     "ClassProfilesDisplay",
@@ -27,6 +28,7 @@ __all__ = [
     "TopicPrevalenceDisplay",
     "TopicWordsDisplay",
     "TrainingCurveDisplay",
+    "WordContrastsDisplay",
     "topic_map_layout",
     "topic_shares",
 ]

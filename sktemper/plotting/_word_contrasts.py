@@ -1,0 +1,139 @@
+"""Words of a topic that groups use more than others, with intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .._utils._arguments import is_integer, positive_int, refuse
+from .._utils._typing import Axes, Float, Int
+from ._axes import Display, topic_colours
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class WordContrastsDisplay(Display):
+    """Plot of the words of a topic that each group uses more than the others.
+
+    A word is a point with an interval: how many times as frequent it is in this group.
+
+    Parameters
+    ----------
+    ratio, low, high : ndarray of shape (n_rows,)
+        Ratios, and the ends of their intervals.
+    words : list of n_rows str
+        The words.
+    groups : list of n_rows objects
+        Their groups.
+
+    Attributes
+    ----------
+    artists_ : list of matplotlib artists
+        The container of points and intervals of each group.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the plot, and the figure.
+
+    See Also
+    --------
+    sktemper.inspection.word_contrasts : Estimates the ratios.
+    TopicEffectsDisplay : Shares of topics by covariates.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.inspection import word_contrasts
+    >>> from sktemper.plotting import WordContrastsDisplay
+    >>> X = make_lda_documents(300, n_components=3, random_state=0)
+    >>> lda = AnnealedLDA(3, random_state=0).fit(X)
+    >>> contrasts = word_contrasts(lda, X, ["old", "new"] * 150)
+    >>> WordContrastsDisplay.from_contrasts(contrasts, 0)  # doctest: +SKIP
+    """
+
+    ratio: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    words: Sequence
+    groups: Sequence
+
+    @classmethod
+    def from_contrasts(
+        cls,
+        contrasts: Any,
+        topic: Int,
+        *,
+        n_words: Int = 10,
+        interval: Float = 0.95,
+        ax: Axes | None = None,
+        **artist_kw: Any,
+    ) -> Self:
+        """Draw the words of each group in a topic, largest ratio first.
+
+        Parameters
+        ----------
+        contrasts : WordContrasts
+            Result of `sktemper.inspection.word_contrasts`.
+        topic : int
+            Index of the topic.
+        n_words : int, default=10
+            Largest number of words of each group; ratios are above 1.
+        interval : float, default=0.95
+            Probability of the intervals, between 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        **artist_kw : dict
+            Passed to matplotlib's ``errorbar``.
+
+        Returns
+        -------
+        display : WordContrastsDisplay
+        """
+        cls._check_matplotlib("from_contrasts")
+        n_topics = contrasts.tokens_.shape[1]
+        if not is_integer(topic) or not 0 <= topic < n_topics:
+            refuse("topic", f"an int from 0 to {n_topics - 1}", topic)
+        table = contrasts.table(positive_int(n_words, "n_words"), interval)
+        table = table[(table["topic"] == topic) & (table["ratio"] > 1.0)]
+        ends = [table[name].to_numpy() for name in ("ratio", "low", "high")]
+        words, groups = table["word"].tolist(), table["group"].tolist()
+        display = cls(
+            ratio=ends[0], low=ends[1], high=ends[2], words=words, groups=groups
+        )
+        return display.plot(ax, **artist_kw)
+
+    def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
+        """Draw the words.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        **artist_kw : dict
+            Passed to matplotlib's ``errorbar``.
+
+        Returns
+        -------
+        display : WordContrastsDisplay
+            This display.
+        """
+        ax = self._make_axes(ax, (6, 1.0 + 0.22 * len(self.words)))
+        rows, self.artists_ = np.arange(len(self.words)), []
+        groups = list(dict.fromkeys(self.groups))
+        colours = topic_colours(range(len(groups)))
+        for group, colour in zip(groups, colours, strict=True):
+            own = np.array([name == group for name in self.groups])
+            ratio = self.ratio[own]
+            ends = [ratio - self.low[own], self.high[own] - ratio]
+            style = {"fmt": "o", "markersize": 4, "color": colour, **artist_kw}
+            style = {"label": str(group), **style}
+            self.artists_.append(ax.errorbar(ratio, rows[own], xerr=ends, **style))
+        ax.axvline(1.0, color="0.6", linewidth=0.8, zorder=0)
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.set_yticks(rows, self.words, fontsize=8)
+        ax.set_ylim(len(rows) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel("Times as frequent as in the other groups")
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
