@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from cython cimport floating
+from libc.stdint cimport INT32_MAX, INTPTR_MAX
 from libc.stdlib cimport free, malloc
 
 from sktemper._simd.special import aligned, padded
@@ -51,13 +52,19 @@ def distinct_words(const index[::1] indices, intptr_t n_features):
     Raises ValueError if an index is not that of a column, which sparse matrices do not
     check.
     """
-    cdef intptr_t i, v, n = 0
-    cdef bint inside = True, increasing = True
+    cdef intptr_t i, v, n = 0, n_entries = indices.shape[0]
+    cdef index least = 0, largest = -1
+    cdef int32_t found
+    cdef bint increasing = True
     with nogil:
-        for i in range(indices.shape[0]):
-            inside = inside and 0 <= indices[i] < n_features
-            increasing = increasing and (i == 0 or indices[i - 1] < indices[i])
-    if not inside:
+        for i in range(n_entries):
+            least = min(least, indices[i])
+            largest = max(largest, indices[i])
+        for i in range(1, n_entries):
+            if indices[i - 1] >= indices[i]:
+                increasing = False
+                break
+    if least < 0 or largest >= n_features:
         raise ValueError(
             f"X has column indices outside of its {n_features} columns: it was built "
             "with a wrong shape."
@@ -65,21 +72,19 @@ def distinct_words(const index[::1] indices, intptr_t n_features):
     if increasing:  # the indices of one document are sorted and distinct already
         ordered = np.array(indices, dtype=np.intp)
         return ordered, np.arange(ordered.shape[0])
-    if n_features > 16 * indices.shape[0]:
+    if n_features > 16 * n_entries or n_features > INT32_MAX:
         return np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
-    places = np.full(n_features, -1, dtype=np.intp)
-    words = np.empty(min(n_features, indices.shape[0]), dtype=np.intp)
-    slots = np.empty(indices.shape[0], dtype=np.intp)
-    cdef intptr_t[::1] place = places, word = words, slot = slots
+    words = np.empty(min(n_features, n_entries) + 1, dtype=np.intp)
+    slots = np.empty(n_entries, dtype=np.intp)
+    cdef int32_t[::1] place = np.zeros(n_features, dtype=np.int32)
+    cdef intptr_t[::1] word = words, slot = slots
     with nogil:
-        for i in range(indices.shape[0]):
-            place[indices[i]] = 0
-        for v in range(n_features):
-            if place[v] == 0:
-                place[v] = n
-                word[n] = v
-                n += 1
-        for i in range(indices.shape[0]):
+        for i in range(n_entries):
+            place[indices[i]] = 1
+        for v in range(n_features):  # without a branch that is mostly mispredicted
+            found, place[v], word[n] = place[v], <int32_t>n, v
+            n += found
+        for i in range(n_entries):
             slot[i] = place[indices[i]]
     return words[:n], slots
 
@@ -158,31 +163,48 @@ cdef tuple _lanes_and_chains(
     the indices of the documents in lanes, by their number of tokens, and in chains; the
     largest numbers of tokens of these; and the number of all tokens.
     """
-    cdef intptr_t d, n, n_tokens = 0
-    all_tokens = np.zeros(block.n_documents, dtype=np.intp)
-    flags = np.zeros(block.n_documents, dtype=bool)
-    cdef intptr_t[::1] tokens = all_tokens
-    cdef unsigned char[::1] wanted = flags.view(np.uint8)
+    cdef intptr_t d, n, n_tokens = 0, most = -1, in_lanes = 0, in_chains = 0
+    cdef intptr_t longest_in_lanes = 0, longest_in_chains = 0
+    if block.n_topics * sizeof(floating) <= MOST_LANE_BYTES:
+        most = MOST_LANE_PLACES // block.n_topics
+    forced = forced_routes()
+    if forced & {"lanes", "chains"}:
+        most = INTPTR_MAX if "lanes" in forced else -1
+    cdef intptr_t[::1] tokens = np.empty(block.n_documents, dtype=np.intp)
     for d in range(block.n_documents):
+        tokens[d] = -n_tokens
         if not block.sampled[d]:
             continue
-        wanted[d] = 1
-        tokens[d] = -n_tokens
         for n in range(block.starts[d], block.starts[d + 1]):
             first_tokens[n] = n_tokens
             n_tokens += <intptr_t>counts[n]
         tokens[d] += n_tokens
-    few = block.n_topics * sizeof(floating) <= MOST_LANE_BYTES
-    short = all_tokens <= (MOST_LANE_PLACES // block.n_topics if few else -1)
-    forced = forced_routes()
-    if forced & {"lanes", "chains"}:
-        short = np.full(len(all_tokens), "lanes" in forced)
-    in_lanes = np.flatnonzero(flags & short)
-    in_lanes = in_lanes[np.argsort(all_tokens[in_lanes], kind="stable")]
-    in_chains = np.flatnonzero(flags & ~short)
-    longest_in_lanes = int(all_tokens[in_lanes].max(initial=0))
-    longest_in_chains = int(all_tokens[in_chains].max(initial=0))
-    return in_lanes, in_chains, longest_in_lanes, longest_in_chains, n_tokens
+        if tokens[d] <= most:
+            longest_in_lanes = max(longest_in_lanes, tokens[d])
+            in_lanes += 1
+        else:
+            longest_in_chains = max(longest_in_chains, tokens[d])
+            in_chains += 1
+    cdef intptr_t[::1] of_lanes = np.empty(in_lanes, dtype=np.intp)
+    cdef intptr_t[::1] of_chains = np.empty(in_chains, dtype=np.intp)
+    # the place of the next document with each number of tokens, for counting sort
+    cdef intptr_t[::1] places = np.zeros(longest_in_lanes + 2, dtype=np.intp)
+    in_chains = 0
+    for d in range(block.n_documents):
+        if not block.sampled[d]:
+            continue
+        if tokens[d] <= most:
+            places[tokens[d] + 1] += 1
+        else:
+            of_chains[in_chains] = d
+            in_chains += 1
+    for n in range(longest_in_lanes):
+        places[n + 1] += places[n]
+    for d in range(block.n_documents):
+        if block.sampled[d] and tokens[d] <= most:
+            of_lanes[places[tokens[d]]] = d
+            places[tokens[d]] += 1
+    return of_lanes, of_chains, longest_in_lanes, longest_in_chains, n_tokens
 
 
 cdef intptr_t _n_sections(const lda_block *block):
