@@ -7,9 +7,4 @@ for the other kinds of estimators of a model, and `MixtureMixin` is for mixtures
 
 from ._estimator import AnnealedMixin, MixtureMixin, SVIPlusMixin, TemperedEstimator
 
-__all__ = [
-    "AnnealedMixin",
-    "MixtureMixin",
-    "SVIPlusMixin",
-    "TemperedEstimator",
-]
+__all__ = ["AnnealedMixin", "MixtureMixin", "SVIPlusMixin", "TemperedEstimator"]

@@ -24,13 +24,7 @@ from ._utils._typing import ArrayLike, Float, Int
 from .model import ConjugateModel, LocalStep, Powers, Request
 from .schedules import HOTTEST, Clock, Plan, Schedule, as_schedule
 
-__all__ = [
-    "Annealing",
-    "GlobalTempering",
-    "LocalTempering",
-    "Tempering",
-    "Untempered",
-]
+__all__ = ["Annealing", "GlobalTempering", "LocalTempering", "Tempering", "Untempered"]
 
 
 #: Inverse temperature that replaces 0, whose temperature would be infinite.
@@ -889,9 +883,7 @@ class LocalTempering(_Ladder):
         for _ in range(self.n_alternations):
             powers = request.powers._replace(local=local)
             step = model.local_step(
-                block,
-                prepared,
-                Request(powers, None, request.seed, parameters, wanted),
+                block, prepared, Request(powers, None, request.seed, parameters, wanted)
             )
             if self.log_partition == "current":
                 step.row_log_partitions = model.current_partition(

@@ -20,12 +20,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 #: names of files whose tests expect the warning.
 SHORT_FITS = {
     "ignore:The model is still at temperature": ("endings", "readme", "examples"),
-    "ignore:The lower bound": (
-        "endings",
-        "readme",
-        "examples",
-        "gaussian_mixture",
-    ),
+    "ignore:The lower bound": ("endings", "readme", "examples", "gaussian_mixture"),
     "ignore:Empty topics": ("topics", "readme", "examples"),
     "ignore:Topics that are near copies": ("topics", "readme", "examples"),
 }

@@ -14,11 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sktemper import (
-    AnnealedFactorialMixture,
-    AnnealedLDA,
-    AnnealedMatrixFactorization,
-)
+from sktemper import AnnealedFactorialMixture, AnnealedLDA, AnnealedMatrixFactorization
 from sktemper._simd import special
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro

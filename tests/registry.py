@@ -79,11 +79,7 @@ NO_CLASSIFIER = dict.fromkeys(
     "For scikit-learn, a class with predict_proba is a classifier of 2 or 4 classes.",
 )
 #: Parameters for few passes without a warning that the start still has an effect.
-QUICK = {
-    "n_components": 3,
-    "max_iter": 6,
-    "learning_rate": RobbinsMonro(offset=1),
-}
+QUICK = {"n_components": 3, "max_iter": 6, "learning_rate": RobbinsMonro(offset=1)}
 TARGETS = ("local_step", "likelihood", "posterior")
 SHORT = {"n_components": 3, "max_iter": 9}
 BRIEF = {"n_components": 3, "max_iter": 8, "moves": BirthMoves(n_moves=2)}
@@ -607,11 +603,7 @@ FACTORIAL_MIXTURE = Row(
         *(
             Configuration(
                 "Annealed",
-                {
-                    **BRIEF,
-                    "target": target,
-                    "schedule": ExponentialSchedule(start=2.0),
-                },
+                {**BRIEF, "target": target, "schedule": ExponentialSchedule(start=2.0)},
             )
             for target in TARGETS
         ),

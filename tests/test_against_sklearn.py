@@ -88,9 +88,7 @@ def test_fits_agree(X, fits, exact_digamma):
     np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-9)
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-9)
     np.testing.assert_allclose(
-        ours.transform(X, normalize=False),
-        theirs._unnormalized_transform(X),
-        rtol=1e-9,
+        ours.transform(X, normalize=False), theirs._unnormalized_transform(X), rtol=1e-9
     )
 
 

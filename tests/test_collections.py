@@ -732,8 +732,7 @@ def test_bad_ratings(bad, error, what, tmp_path):
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize(
-    "stop",
-    ["users-00002.npy", "shard-00001.json", "user_labels.npy", "meta.json"],
+    "stop", ["users-00002.npy", "shard-00001.json", "user_labels.npy", "meta.json"]
 )
 def test_ratings_stopped_while_they_are_merged_continue(
     stop, small_runs, tmp_path, monkeypatch

@@ -23,12 +23,7 @@ from sktemper.lda._starts import critical_temperatures as roots
 from sktemper.metrics import match_components
 from sktemper.model import Powers, Request
 from sktemper.plotting import CriticalTemperaturesDisplay
-from sktemper.schedules import (
-    AUTO_START,
-    ExponentialSchedule,
-    LinearSchedule,
-    Plan,
-)
+from sktemper.schedules import AUTO_START, ExponentialSchedule, LinearSchedule, Plan
 
 ALPHA, ETA = 0.05, 0.1
 

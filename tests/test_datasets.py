@@ -593,11 +593,7 @@ CSV = "userId,movieId,rating,timestamp\n"
         ("u.data", "1\t2\t3\t4\n5\t6\t3\n", "line 2: expected 4 fields"),
         ("u.data", "1\t2\t3\t4\n5\t6,3,4\n", "line 2: expected 4 fields"),
         ("u.data", "1\t2\t3\t4\n1\t2\t\t4\n", "line 2: .* as numbers"),
-        (
-            "ratings.csv",
-            CSV + '1,2,3,4\n"5",6,3,4\n',
-            "line 3: .* as numbers",
-        ),
+        ("ratings.csv", CSV + '1,2,3,4\n"5",6,3,4\n', "line 3: .* as numbers"),
         ("ratings.dat", "1::2::3::4\n5::6:x::3::4\n", "line 2: .* as numbers"),
         ("ratings.dat", "1::2::3::4\n5::6::3:x:4\n", "line 2: expected 4 fields"),
         ("ratings.dat", "1::2::3::4\n5\t6\t3\t4::7::8::9\n", "line 2: .* as numbers"),

@@ -30,14 +30,8 @@ from sktemper.tempering import GlobalTempering, LocalTempering, SizedPartition
 from sktemper.testing import check_model
 
 WEIGHTS = ("dirichlet_distribution", "dirichlet_process")
-MULTINOMIAL = (
-    TemperedMultinomialMixture,
-    AnnealedMultinomialMixture,
-)
-BERNOULLI = (
-    TemperedBernoulliMixture,
-    AnnealedBernoulliMixture,
-)
+MULTINOMIAL = (TemperedMultinomialMixture, AnnealedMultinomialMixture)
+BERNOULLI = (TemperedBernoulliMixture, AnnealedBernoulliMixture)
 
 
 def classes(n_samples=400, n_components=4, n_features=24, seed=0):

@@ -7,17 +7,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sktemper import (
-    AnnealedFactorialMixture,
-    TemperedFactorialMixture,
-)
+from sktemper import AnnealedFactorialMixture, TemperedFactorialMixture
 from sktemper.datasets import make_factorial_mixture
 from sktemper.noise import SVIPlusNoise
 
-CLASSES = [
-    AnnealedFactorialMixture,
-    TemperedFactorialMixture,
-]
+CLASSES = [AnnealedFactorialMixture, TemperedFactorialMixture]
 SHAPES = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1.0]])
 
 

@@ -324,13 +324,7 @@ def test_a_continued_fit_has_the_same_bits():
     options = {"priors": "scikit-learn", "schedule": schedule}  # which keep the order
     one = fitted(X, None, max_iter=8, tol=0.0, **options)
     other = AnnealedGaussianMixture(
-        6,
-        moves=None,
-        max_iter=4,
-        tol=0.0,
-        warm_start=True,
-        random_state=0,
-        **options,
+        6, moves=None, max_iter=4, tol=0.0, warm_start=True, random_state=0, **options
     )
     assert_same_bits(one, other.fit(X).fit(X))
 

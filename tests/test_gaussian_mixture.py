@@ -29,11 +29,7 @@ from sktemper.schedules import ConstantSchedule
 
 TYPES = ("full", "tied", "diag", "spherical")
 PRIORS = ("dirichlet_process", "dirichlet_distribution")
-ESTIMATORS = (
-    TemperedGaussianMixture,
-    AnnealedGaussianMixture,
-    SVIPlusGaussianMixture,
-)
+ESTIMATORS = (TemperedGaussianMixture, AnnealedGaussianMixture, SVIPlusGaussianMixture)
 FEW = MoveSequence([SplitMergeMoves(3, n_iter=2), BirthMoves(2, n_iter=2)])
 X, Y = make_blobs(
     120, centers=[[0, 0], [9, 0], [0, 9]], cluster_std=[1, 0.5, 1.5], random_state=0

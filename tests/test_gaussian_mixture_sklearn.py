@@ -89,12 +89,7 @@ def test_tests_of_scikit_learn_pass(test, arguments, monkeypatch):
 @pytest.mark.parametrize("name", ["n_iter", "n_components_greater_than_n_samples"])
 @pytest.mark.parametrize(
     "cls",
-    [
-        PLAIN,
-        TemperedGaussianMixture,
-        AnnealedGaussianMixture,
-        SVIPlusGaussianMixture,
-    ],
+    [PLAIN, TemperedGaussianMixture, AnnealedGaussianMixture, SVIPlusGaussianMixture],
 )
 def test_tests_of_scikit_learn_for_all_mixtures_pass(name, cls):
     if name == "n_iter":

@@ -626,9 +626,7 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
 
     state = before.state_
     found = step.local_step(
-        block,
-        step.prepare(state.globals_, state.hyper),
-        Request(want=("statistics",)),
+        block, step.prepare(state.globals_, state.hyper), Request(want=("statistics",))
     )
     tokens = found.statistics.dense().sum(axis=0)
     np.testing.assert_allclose(

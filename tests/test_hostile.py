@@ -274,10 +274,7 @@ def test_samples_too_far_for_float32(covariance_type):
     random = np.random.default_rng(0)
     X = (1e-7 * random.normal(size=(40, 3))).astype(np.float32)
     mixture = estimator_of(
-        "Annealed",
-        "GaussianMixture",
-        covariance_type=covariance_type,
-        reg_covar=1e-16,
+        "Annealed", "GaussianMixture", covariance_type=covariance_type, reg_covar=1e-16
     ).fit(X)
     far = X.copy()
     far[::2] *= np.float32(1e21)

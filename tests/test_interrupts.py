@@ -197,8 +197,7 @@ def test_sizes_decide_which_blocks_threads_share():
 
 def test_blocks_are_even():
     for n_rows, size in itertools.product(
-        [0, 1, 31, 32, 33, 100, 127, 128, 150, 850, 1025, 6000],
-        [1, 16, 100, 256, 1024],
+        [0, 1, 31, 32, 33, 100, 127, 128, 150, 850, 1025, 6000], [1, 16, 100, 256, 1024]
     ):
         pieces = list(cuts(n_rows, size))
         rows = [n for piece in pieces for n in range(piece.start, piece.stop)]

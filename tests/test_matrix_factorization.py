@@ -584,11 +584,7 @@ def test_no_temperature_crashes(target):
 def test_global_tempering_finds_the_noise():
     """If the variance is too small, T is the residual divided by it."""
     model = plain(
-        2,
-        noise_variance=0.05,
-        component_variance=1.0,
-        noise_type="common",
-        max_iter=60,
+        2, noise_variance=0.05, component_variance=1.0, noise_type="common", max_iter=60
     )
     model.set_params(tempering=GlobalTempering(cap=None)).fit(X)
     # the fit explains a part of the noise as signal

@@ -507,9 +507,7 @@ def test_samples_have_the_library_of_the_data():
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
-    "convert",
-    [lambda X: X, as_polars, as_objects],
-    ids=["pandas", "polars", "objects"],
+    "convert", [lambda X: X, as_polars, as_objects], ids=["pandas", "polars", "objects"]
 )
 def test_gaps_are_filled_from_the_other_answers(convert):
     whole, y = survey(1500, gaps=0.0)

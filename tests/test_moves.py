@@ -32,14 +32,7 @@ from sktemper import (
 from sktemper._engine import _workers
 from sktemper._engine._moves import _Trials
 from sktemper.learning_rates import RobbinsMonro
-from sktemper.moves import (
-    BirthMoves,
-    Moves,
-    NoMoves,
-    Proposal,
-    ReheatMoves,
-    as_moves,
-)
+from sktemper.moves import BirthMoves, Moves, NoMoves, Proposal, ReheatMoves, as_moves
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import Clock, ConstantSchedule
 from sktemper.tempering import Annealing

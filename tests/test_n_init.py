@@ -22,11 +22,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sktemper import (
-    AnnealedLDA,
-    SVIPlusLDA,
-    TemperedLDA,
-)
+from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA
 from sktemper.lda._model import LDAModel
 from sktemper.moves import BirthMoves
 from sktemper.schedules import ConstantSchedule

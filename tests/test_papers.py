@@ -11,11 +11,7 @@ from scipy import sparse
 from scipy.special import psi
 from sklearn.exceptions import ConvergenceWarning
 
-from sktemper import (
-    TemperedGaussianMixture,
-    TemperedLDA,
-    TemperedMatrixFactorization,
-)
+from sktemper import TemperedGaussianMixture, TemperedLDA, TemperedMatrixFactorization
 from sktemper.learning_rates import ConstantRate, PrintedAdaptiveRate, TemperedRate
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import Clock, ConstantSchedule, LinearSchedule, RampSchedule

@@ -418,10 +418,7 @@ def test_impossible_temperatures_are_refused(temperature):
         return temperature
 
     expected = "scheduled gave .* temperature at t=7.* at least 1 and at most 1e.30"
-    for policy in (
-        Annealing(scheduled),
-        GlobalTempering(cap=scheduled),
-    ):
+    for policy in (Annealing(scheduled), GlobalTempering(cap=scheduled)):
         state = None
         if policy.ladder() is not None:
             model = LDAModel(2, 9, np.full(2, 0.5), np.full((1, 1), 0.5))

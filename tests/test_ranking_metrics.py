@@ -22,11 +22,7 @@ from sktemper.metrics import (
 )
 from sktemper.model_selection import train_test_split_entries
 
-MEASURES = {
-    "precision": precision_at_k,
-    "recall": recall_at_k,
-    "ndcg": ndcg_at_k,
-}
+MEASURES = {"precision": precision_at_k, "recall": recall_at_k, "ndcg": ndcg_at_k}
 
 
 def of_one_order(order, relevant, k):
@@ -35,11 +31,7 @@ def of_one_order(order, relevant, k):
     gain = sum(hit / np.log2(2 + place) for place, hit in enumerate(hits))
     most = min(k, len(relevant))
     best = sum(1 / np.log2(2 + place) for place in range(most))
-    return {
-        "precision": sum(hits) / k,
-        "recall": sum(hits) / most,
-        "ndcg": gain / best,
-    }
+    return {"precision": sum(hits) / k, "recall": sum(hits) / most, "ndcg": gain / best}
 
 
 def brute_force(scores, relevant, seen, k):

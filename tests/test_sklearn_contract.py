@@ -129,10 +129,7 @@ WEIGHTED = {
     ),
     "factorization": factorization_of(TemperedMatrixFactorization, batch_size=None),
     "ratings": factorization_of(
-        TemperedMatrixFactorization,
-        batch_size=None,
-        biases=False,
-        noise_type="common",
+        TemperedMatrixFactorization, batch_size=None, biases=False, noise_type="common"
     ),
 }
 

@@ -21,14 +21,7 @@ from ..moves import Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
-from ._ascents import (
-    are_planned,
-    ascend,
-    ascent_on,
-    bound_of,
-    planned,
-    steps_of_call,
-)
+from ._ascents import are_planned, ascend, ascent_on, bound_of, planned, steps_of_call
 from ._data import Rows
 from ._passes import TaskHooks
 from ._policies import Policies, proposed, steps_on_proposal

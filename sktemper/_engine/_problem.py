@@ -320,11 +320,7 @@ def _local_step(shared, part, block):
     rows = part.take(shared.model, block.rows)
     with QUIETLY():
         step = shared.tempering.local_step(
-            shared.model,
-            rows,
-            shared.prepared,
-            block.request,
-            shared.tempering_state,
+            shared.model, rows, shared.prepared, block.request, shared.tempering_state
         )
         if block.row_weight is not None:
             step = step.weighted(block.row_weight)

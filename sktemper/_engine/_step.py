@@ -200,12 +200,7 @@ class Steps:
         largest = functools.partial(model.largest_rate, state.globals_, *arguments)
         rate = policies.guarded(wanted, functools.partial(largest, state.hyper))
         hyper = model.update_hyper(
-            state.hyper,
-            state.globals_,
-            local.statistics,
-            scale,
-            rate,
-            inputs.powers,
+            state.hyper, state.globals_, local.statistics, scale, rate, inputs.powers
         )
         return StepOutcome(
             *arguments,

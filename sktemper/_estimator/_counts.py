@@ -7,11 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._utils._notices import warn_once
-from .._utils._validation import (
-    LARGEST_COUNT,
-    check_counts,
-    check_data,
-)
+from .._utils._validation import LARGEST_COUNT, check_counts, check_data
 
 #: Largest number of rows that are inspected.
 MOST_ROWS = 1000

@@ -56,12 +56,7 @@ from .._utils._results import copy_fit, fit_results, install_results, new_estima
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_unmasked, checked_weights, is_small_matrix
-from ..learning_rates import (
-    HalfLife,
-    LearningRate,
-    RobbinsMonro,
-    as_learning_rate,
-)
+from ..learning_rates import HalfLife, LearningRate, RobbinsMonro, as_learning_rate
 from ..model import Request
 from ..moves import as_moves
 from ..noise import GradientNoise, as_noise

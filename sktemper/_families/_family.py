@@ -463,10 +463,7 @@ class Family:
         return shares.sum(axis=0), self.counted(sums_of(self.moments(block), shares))
 
     def log_predictive(
-        self,
-        block: Any,
-        tables: Any,
-        log_weights: np.ndarray | float = 0.0,
+        self, block: Any, tables: Any, log_weights: np.ndarray | float = 0.0
     ) -> np.ndarray:
         """Return the log posterior predictive density of rows in each component.
 

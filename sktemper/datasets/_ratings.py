@@ -16,10 +16,7 @@ from .._utils._validation import check_unmasked
 DUPLICATES = StrOptions({"error", "first", "last", "mean"})
 
 
-@check_arguments(
-    duplicates=[DUPLICATES],
-    unknown=[StrOptions({"error", "ignore"})],
-)
+@check_arguments(duplicates=[DUPLICATES], unknown=[StrOptions({"error", "ignore"})])
 def ratings_matrix(
     users: ArrayLike,
     items: ArrayLike,

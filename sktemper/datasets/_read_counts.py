@@ -13,14 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._utils._arguments import check_arguments, is_integer, refuse
 from .._utils._csr import is_canonical
 from .._utils._typing import Int, StrPath
-from ._lines import (
-    LARGEST_SIZE,
-    SIZE,
-    Batches,
-    Lines,
-    first_that_fails,
-    words_of,
-)
+from ._lines import LARGEST_SIZE, SIZE, Batches, Lines, first_that_fails, words_of
 
 #: Maximum number of rows of a batch, so that rows without entries use little memory.
 EMPTY_ROWS = 2**20

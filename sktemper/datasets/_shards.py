@@ -15,10 +15,7 @@ from ._folder import NAMES
 #: shard, and bounds of its number of rows.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
 #: Constraints of parameters that all writers have.
-PARAMETERS = {
-    "shard_rows": [WholeNumber(1), None],
-    "overwrite": ["boolean"],
-}
+PARAMETERS = {"shard_rows": [WholeNumber(1), None], "overwrite": ["boolean"]}
 #: Largest number of columns, because their indices have 32 bits.
 MOST_FEATURES = 2**31 - 1
 

@@ -246,10 +246,7 @@ def _inclusion(value, n_components):
         value = INITIAL_INCLUSION
     if not isinstance(value, Real):
         value = check_array(
-            value,
-            dtype=np.float64,
-            ensure_2d=False,
-            input_name="inclusion_probability",
+            value, dtype=np.float64, ensure_2d=False, input_name="inclusion_probability"
         )
         if value.shape != (n_components,):
             raise ValueError(

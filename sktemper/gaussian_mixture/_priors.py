@@ -171,9 +171,7 @@ class Priors(NamedTuple):
             )
             return freedom * prior if self._starts_free() else prior
         prior = check_array(
-            np.atleast_1d(settings.covariance_prior),
-            dtype=np.float64,
-            ensure_2d=False,
+            np.atleast_1d(settings.covariance_prior), dtype=np.float64, ensure_2d=False
         ).reshape(np.shape(settings.covariance_prior))
         if prior.shape != np.shape(default):
             raise ValueError(

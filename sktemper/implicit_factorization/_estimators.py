@@ -19,12 +19,7 @@ from .._utils._csr import plain_entries
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
-from .._utils._validation import (
-    LARGEST_WEIGHT,
-    check_data,
-    check_values,
-    largest_value,
-)
+from .._utils._validation import LARGEST_WEIGHT, check_data, check_values, largest_value
 from ..learning_rates import LearningRate
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference

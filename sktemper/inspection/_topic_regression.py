@@ -164,10 +164,7 @@ def _holm(p_values):
     return adjusted
 
 
-@check_arguments(
-    n_sweeps=[WholeNumber(10), None],
-    random_state=["random_state"],
-)
+@check_arguments(n_sweeps=[WholeNumber(10), None], random_state=["random_state"])
 def topic_regression(
     lda: Any,
     X: DataLike,

@@ -11,11 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import psi
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -62,12 +58,7 @@ from ._common import CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
 from ._model import LDAModel
-from ._priors import (
-    MOST_ROWS,
-    best_prior,
-    check_samplable,
-    positive,
-)
+from ._priors import MOST_ROWS, best_prior, check_samplable, positive
 from ._topics import Documents, Topics
 
 # -- tables of topics, and of the documents and words that belong to them --------------
@@ -198,10 +189,7 @@ def _alpha(prior, n_topics):
 
 
 class _LDA(
-    RenewalsMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
+    RenewalsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
     expand_features, drop_features = expand_features, drop_features
     _widened_for = widened_for

@@ -123,9 +123,7 @@ def make_completion_scorer(
     return _TopicScorer(measure, "make_completion_scorer", parameters)
 
 
-@check_arguments(
-    n_words=[Interval(Integral, 2, None, closed="left")],
-)
+@check_arguments(n_words=[Interval(Integral, 2, None, closed="left")])
 def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     """Make a scorer that returns the mean of `npmi_coherence` over the topics.
 
@@ -155,9 +153,7 @@ def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     return _TopicScorer(npmi_coherence, "make_npmi_scorer", {"n_words": n_words})
 
 
-@check_arguments(
-    n_words=[Interval(Integral, 2, None, closed="left")],
-)
+@check_arguments(n_words=[Interval(Integral, 2, None, closed="left")])
 def make_diversity_scorer(*, n_words: Int = 25) -> Callable:
     """Make a scorer that returns `topic_diversity`.
 

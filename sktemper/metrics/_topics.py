@@ -305,9 +305,7 @@ def _counts(X):
 
 
 # -- diversity -------------------------------------------------------------------------
-@check_arguments(
-    n_words=[Interval(Integral, 2, None, closed="left")],
-)
+@check_arguments(n_words=[Interval(Integral, 2, None, closed="left")])
 def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
     """Return the share of distinct words among the top words of all topics [1]_.
 

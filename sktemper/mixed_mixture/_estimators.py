@@ -623,10 +623,7 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         ):
             gaps = one.missing()
             if gaps.any() and (column.categories or not column.n_options):
-                filled[number] = (
-                    gaps,
-                    self._expectations(column, place, shares[gaps]),
-                )
+                filled[number] = (gaps, self._expectations(column, place, shares[gaps]))
         return with_values(X, filled)
 
     def _expectations(self, column, place, shares):

@@ -128,11 +128,7 @@ class MixedFamily(ProductFamily):
         options, counts, normals = self.split_kinds(block.moments)
         n_counts, n_normals = len(self.counts), len(self.normals)
         known = np.hstack(
-            [
-                np.ones_like(options),
-                counts[:, n_counts:],
-                normals[:, :n_normals],
-            ]
+            [np.ones_like(options), counts[:, n_counts:], normals[:, :n_normals]]
         )
         values = np.hstack(
             [

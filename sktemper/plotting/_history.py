@@ -366,10 +366,7 @@ def _read_distribution(estimator, x):
             f"The {x} of this {type(estimator).__name__} decrease somewhere, which "
             "happens if the total size of a stream is not known before; use x='steps'."
         )
-    return {
-        "ladder": ladder,
-        "probabilities": history["temperature_probabilities"],
-    }
+    return {"ladder": ladder, "probabilities": history["temperature_probabilities"]}
 
 
 def _edges(centres):

@@ -8,12 +8,7 @@ from ..model import Powers, Request
 from ..model._contract import numbers_in
 
 #: Powers for the checks: without temperature, and for each target of `Annealing`.
-POWERS = (
-    Powers(),
-    Powers(1.0, 1.0, 0.5),
-    Powers(1.0, 0.5, 0.5),
-    Powers(0.5, 0.5, 0.5),
-)
+POWERS = (Powers(), Powers(1.0, 1.0, 0.5), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
 #: Powers for which the target of a step minus the parameters is the natural gradient of
 #: the tempered bound.
 OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))

@@ -154,9 +154,7 @@ def _compare_with_draws(case):
     is_compared = False
     for power in powers:
         step = case.local_step(
-            powers=Powers(1.0, power, power),
-            globals_=globals_,
-            want=("bound", "local"),
+            powers=Powers(1.0, power, power), globals_=globals_, want=("bound", "local")
         )
         estimates, errors = _estimates(power * logs)
         slack = N_ERRORS * errors + 100 * precision(case.model) * np.abs(estimates)

@@ -6,15 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ..model import LocalStep, Powers
-from ._case import (
-    POWERS,
-    Skip,
-    close,
-    close_parts,
-    close_statistics,
-    precision,
-    same,
-)
+from ._case import POWERS, Skip, close, close_parts, close_statistics, precision, same
 
 
 def check_local_step_has_its_fields(case):

@@ -198,10 +198,7 @@ def _counts_of_clusters(X, memberships):
 def _memberships(memberships):
     if np.ndim(memberships) != 1:
         weights = check_array(
-            memberships,
-            accept_sparse="csr",
-            dtype=np.float64,
-            input_name="memberships",
+            memberships, accept_sparse="csr", dtype=np.float64, input_name="memberships"
         )
         if (weights.data if sparse.issparse(weights) else weights).min(initial=0.0) < 0:
             raise ValueError("memberships must not be negative.")
