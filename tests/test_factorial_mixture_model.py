@@ -9,7 +9,7 @@ from scipy.integrate import trapezoid
 from scipy.special import expit, xlogy
 
 from sktemper.factorial_mixture import _births, _inference, _kernels
-from sktemper.factorial_mixture._births import least_useful, replace_components
+from sktemper.factorial_mixture._births import replace_components, rises_without
 from sktemper.factorial_mixture._inference import Components, FeatureStatistics
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.model import Powers, Request, Stopped
@@ -663,8 +663,7 @@ def test_samples_with_missing_values_share_the_calls_of_kernels(monkeypatch):
     assert len(calls) == 3
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
     calls.clear()
-    larger = least_useful(model, components, hyper, block)
-    assert larger in range(K)
+    assert rises_without(model, components, hyper, block).shape == (K,)
     assert len(calls) == K + 1
 
 
@@ -675,18 +674,20 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     start = np.random.default_rng(0).random((40, K))
     whole = local(model, X, components, Powers(), local_init=start)
     block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
-    dead = least_useful(model, components, hyper, block)
+    rises = rises_without(model, components, hyper, block)
     for name in ("MOST_ENTRIES", "ENTRIES_AT_ONCE"):
         monkeypatch.setattr(_inference, name, most)
     parts = local(model, X, components, Powers(), local_init=start)
     np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
     assert parts.n_iterations == whole.n_iterations
-    assert least_useful(model, components, hyper, block) == dead
+    again = rises_without(model, components, hyper, block)
+    np.testing.assert_array_equal(again, rises)
 
 
 def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     monkeypatch.setattr(_births, "P_REMIX", 0.0)
+    monkeypatch.setattr(_births, "P_DEATH", 0.0)
     random = np.random.default_rng(0)
     means = 3.0 * np.repeat(np.eye(3), 3, axis=1)
     X = (random.random((200, 3)) < 0.4) @ means + random.normal(0, 0.3, (200, 9))
@@ -704,11 +705,43 @@ def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     assert prior.inclusion_probability.shape == (3,)
 
 
+@pytest.mark.parametrize("structured", [True, False])
+def test_a_component_of_a_single_sample_dies(monkeypatch, structured):
+    monkeypatch.setattr(_births, "P_REMIX", 0.0)
+    monkeypatch.setattr(_births, "P_DEATH", 1.0)
+    random = np.random.default_rng(0)
+    means = random.normal(0, 3, (3, 30))
+    X = (random.random((200, 3)) < 0.4) @ means + random.normal(size=(200, 30))
+    noise = 1.2 * random.normal(size=30)
+    X[0] += noise
+    model = FactorialMixtureModel(
+        4,
+        30,
+        noise_variance=1.0,
+        component_variance=9.0,
+        inclusion_probability=np.full(4, 0.2),
+        learn_inclusion_probability=True,
+        structured=structured,
+    )
+    hyper, block = model.initial_hyper(X), model.take(X, slice(None))
+    ascent, bounds = model.ascent_on(block), []
+    components = Components(99 * np.eye(4), 99 * np.vstack([means, noise]))
+    for n_active in (4, 3):
+        ascent.start(components, hyper)
+        ascent.take(30, with_bounds=False)
+        components, hyper = ascent.parameters()
+        assert (hyper.inclusion_probability > 1e-3).sum() == n_active
+        bounds.append(ascent.take(0)[1])
+        components, hyper = replace_components(model, components, hyper, block, random)
+    assert bounds[1] > bounds[0]
+
+
 def test_a_birth_without_a_regular_precision_changes_nothing(monkeypatch):
     def adapted(*_):
         raise np.linalg.LinAlgError
 
     monkeypatch.setattr(_births, "P_REMIX", 0.0)
+    monkeypatch.setattr(_births, "P_DEATH", 0.0)
     monkeypatch.setattr(_births, "_adapt", adapted)
     X, model, components = problem()
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
@@ -750,8 +783,8 @@ def test_the_component_that_is_missed_least(missing, structured):
             completing=True,
         )
         bounds.append(row_bounds.sum())
-    least = least_useful(model, components, hyper, model.take(X, slice(None)))
-    assert least == np.argmax(bounds)
+    rises = rises_without(model, components, hyper, model.take(X, slice(None)))
+    assert np.argmax(rises) == np.argmax(bounds)
 
 
 def test_a_stopped_gram_is_void():

@@ -16,7 +16,7 @@ from ._inference import Components, Couplings, Inference
 #: NMF accepts negative values up to this ratio of the sums of squares.
 MOST_NEGATIVE = 0.1
 #: Largest number of steps of FastICA, and change of directions at which it stops.
-MOST_ROTATIONS, LEAST_ROTATION = 100, 1e-4
+MOST_ROTATIONS, LEAST_ROTATION = 15, 1e-3
 #: Number of rows and of columns for each component above which random projections are
 #: faster than a complete singular value decomposition.
 LARGE = 10
@@ -162,10 +162,13 @@ STARTS = {
 
 # -- births of components, as proposals of moves ---------------------------------------
 #: Probability that all components are replaced, and then those of the skewness and of
-#: directions from the rows; probability that a new component is the difference of rows.
-P_REMIX, P_SKEWED, P_ROWS, P_DIFFERENCE = 0.5, 0.5, 0.5, 0.5
+#: directions from the rows; else that one is switched off, if one is superfluous; and
+#: that a new component is the difference of rows.
+P_REMIX, P_SKEWED, P_ROWS, P_DEATH, P_DIFFERENCE = 0.65, 0.5, 0.5, 0.3, 0.5
+#: Least rise of the bound by the removal of a superfluous component, in nats.
+LEAST_RISE = 0.5
 #: Number of steps after a birth, and number of nearest samples for differences.
-BIRTH_STEPS, NEAREST = 10, 10
+BIRTH_STEPS, NEAREST = 5, 10
 #: Probability above which a sample has a feature, and the product of a sample and a
 #: component that it never has.
 PRESENT, NEVER = 1e-3, -1e30
@@ -174,27 +177,41 @@ LEAST_SCALE = 1e-6
 
 
 def replace_components(model, globals_, hyper, block, random, row_weight=None):
-    """Return components and priors after a birth and a death, or after a remix.
+    """Return components and priors after a birth, a death or both, or after a remix.
 
-    A component is added, a few steps on ``block`` follow, and the component whose
-    removal lowers the bound least is removed.  The new component is the residual of a
-    sample, drawn in proportion to its square, or the difference between this sample and
-    one of its nearest neighbours.  Alternatively, all components are replaced by the
-    independent components of their span, or of the rows, which separates features that
-    were merged into sums and differences.  Proposals do not depend on the weights.
+    Alternatively, all components are replaced by the independent components of their
+    span, or of the rows, which separates features that were merged into sums and
+    differences; or a component is switched off that costs more than it explains.
+    Proposals do not depend on the weights.
     """
     if random.random() < P_REMIX:
         return _remix(model, globals_, hyper, block, random)
+    given = globals_, hyper, block
+    try:
+        if random.random() < P_DEATH:
+            fewer = model.last_fewer.result(given, lambda given: _fewer(model, *given))
+            if fewer is not None:
+                return fewer, hyper
+        return _reborn(model, *given, random)
+    except (IllDefined, np.linalg.LinAlgError):  # of tiny noise: a singular precision
+        return globals_, hyper
+
+
+def _reborn(model, globals_, hyper, block, random):
+    """Return components and priors after a birth and a death.
+
+    A component is added, a few steps on ``block`` follow, and the component whose
+    removal lowers the rows' bounds least is removed.  The new component is the residual
+    of a sample, drawn in proportion to its square, or the difference between this
+    sample and one of its nearest neighbours.
+    """
     larger = copy.copy(model)
     larger.n_components += 1
     prior = hyper.inclusion_probability
     wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
-    try:
-        components = _add_component(model, globals_, hyper, block, random)
-        components, wider = _adapt(larger, components, wider, block)
-        dead = least_useful(larger, components, wider, block)
-    except (IllDefined, np.linalg.LinAlgError):  # of tiny noise: a singular precision
-        return globals_, hyper
+    components = _add_component(model, globals_, hyper, block, random)
+    components, wider = _adapt(larger, components, wider, block)
+    dead = int(np.argmax(rises_without(larger, components, wider, block)))
     left = np.arange(model.n_components)
     if dead < model.n_components:
         left[dead] = model.n_components  # the new component replaces the old one
@@ -203,6 +220,26 @@ def replace_components(model, globals_, hyper, block, random, row_weight=None):
     if model.learn_inclusion_probability:
         prior = wider.inclusion_probability[left]
     return proposed, hyper._replace(inclusion_probability=prior)
+
+
+def _fewer(model, globals_, hyper, block):
+    """Return components of which one has its prior, or None if all are worth it.
+
+    The removal of a component changes the bounds of the rows, and saves the divergence
+    of its posterior, given the other components, from the prior.
+    """
+    variance, D = hyper.component_variance, model.n_features
+    means, precision = globals_.means(), globals_.precision.copy()
+    spread = np.diag(model.covariance(globals_)) / variance
+    costs = D * (np.log(variance * np.diag(precision)) + spread - 1)
+    costs += (means**2).sum(axis=1) / variance
+    rises = rises_without(model, globals_, hyper, block) + 0.5 * costs
+    dead = int(np.argmax(rises))
+    if rises[dead] < LEAST_RISE:
+        return None
+    means[dead] = precision[dead] = precision[:, dead] = 0.0
+    precision[dead, dead] = 1 / variance
+    return Components(precision, precision @ means)
 
 
 def _adapt(model, components, hyper, block):
@@ -268,8 +305,8 @@ def _add_component(model, globals_, hyper, block, random):
     return Components(precision, precision @ means)
 
 
-def least_useful(model, components, hyper, block):
-    """Return the component without which the bounds of the rows are highest.
+def rises_without(model, components, hyper, block):
+    """Return the rises of the sum of the rows' bounds without each component.
 
     From their optimum with all features, rows are optimised without each feature that
     they have.
@@ -293,4 +330,4 @@ def least_useful(model, components, hyper, block):
             without[np.arange(len(k)), k] = 0.0
             *_, others, _ = part.run(without, cooled=False)
             rises += np.bincount(k, others - bounds[own], K)
-    return int(np.argmax(rises))
+    return rises

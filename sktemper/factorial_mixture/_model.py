@@ -105,8 +105,8 @@ class FactorialMixtureModel(NaturalModel):
         self.init = init
         self.local_cooling = local_cooling
         # what births from the same parameters have in common
-        self.last_span, self.last_rows, self.last_residuals = (
-            LastCall(are_same_objects) for _ in range(3)
+        self.last_span, self.last_rows, self.last_residuals, self.last_fewer = (
+            LastCall(are_same_objects) for _ in range(4)
         )
         rows = max(BLOCK_ELEMENTS // n_features, 1)
         self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
