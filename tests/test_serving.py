@@ -224,8 +224,14 @@ def test_no_thread_is_started_for_few_rows(fitted, counts, monkeypatch):
     fitted.score_samples(counts[:1])
     fitted.transform(counts[:3], temperature=2.0)
     fitted.lower_bound(counts[:3])
+    many = sparse.vstack([counts] * 5, format="csr")
+    fitted.transform(many[:256])
     with pytest.raises(AssertionError, match="started"):
-        fitted.transform(counts[:33])
+        fitted.transform(many[:257])
+    monkeypatch.setattr(fitted, "n_jobs", 2)  # threads share a block
+    fitted.transform(many[:32])
+    with pytest.raises(AssertionError, match="started"):
+        fitted.transform(many[:33])
 
 
 def test_cached_models_are_those_of_the_current_fit_and_parameters(counts):

@@ -138,6 +138,9 @@ LEAST_TEMPERATURE = 1e-6
 #: times alpha, which are most topics.  The relative change of a step is about 1e-7 in
 #: float32 and 1e-9 in float64.
 DROP_TOL = 1e-4
+#: Largest number of documents, and of their entries times topics, for which the calling
+#: thread computes.
+MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 256, 2_000_000
 
 
 def _gamma(model, block, shared, of_rows):
@@ -256,6 +259,13 @@ class _LDA(
     _end_of_fit_checks = END_OF_FIT_CHECKS
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
     _iteration_limit = "max_doc_update_iter"
+
+    def _inline_limits(self):
+        rows, values = super()._inline_limits()
+        if not rows or self.n_jobs not in (None, 1):  # several threads share a block
+            return rows, values
+        n_topics = self.state_.globals_.u.shape[1]
+        return MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS // n_topics
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
