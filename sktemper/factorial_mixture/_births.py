@@ -263,7 +263,9 @@ def _remix(model, globals_, hyper, block, random):
     skewed, from_rows = random.random(2) < (P_SKEWED, P_ROWS)
     K = model.n_components
     if from_rows:
-        white = model.last_rows.result((block,), lambda _: whitened(block.values, K))
+        white = model.last_rows.result(
+            (block,), lambda _: whitened(block.values.astype(np.float64), K)
+        )
         mixed = from_white(*white, K, hyper, seed, skewed)
     else:
         directions, *white = model.last_span.result(
