@@ -77,6 +77,23 @@ def test_rates_of_common_words_may_differ_if_the_vocabulary_is_large(n_words, fo
     assert (columns < 60).all()
 
 
+@pytest.mark.parametrize(("n_words", "n_least"), [(1100, 3), (900, 0)])
+@pytest.mark.filterwarnings("ignore:.*in common")
+def test_common_words_of_texts_of_six_words_are_recognized(n_words, n_least):
+    random = np.random.default_rng(0)
+    topics = random.dirichlet(np.full(n_words, 0.05), N_TOPICS)
+    topics[:, :5] = 0.0
+    shares = random.beta(0.8, 3.2, (N_TOPICS, 1))
+    topics *= (1 - shares) / topics.sum(axis=1, keepdims=True)
+    topics[:, :5] = shares * random.dirichlet(np.full(5, 5.0), N_TOPICS)
+    weights = random.dirichlet(np.full(N_TOPICS, 0.1), 3000)
+    X = np.array([random.multinomial(6, w @ topics) for w in weights])
+    columns = AnnealedLDA(N_TOPICS, random_state=0).fit(X).common_words_.columns
+    n_found = (columns < 5).sum()
+    assert n_found >= n_least
+    assert len(columns) - n_found <= bool(n_least)
+
+
 def test_nothing_is_left_out_without_common_words():
     X, _ = documents(0.0)
     lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)  # no warning

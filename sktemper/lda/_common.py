@@ -30,10 +30,11 @@ N_MOST_FREQUENT = 20
 #: this share of all words is, and the squared correlation of a common token and a
 #: common word is at least this value.
 LEAST_TOKENS, MOST_WORDS, LEAST_CORRELATION = 0.05, 0.2, 0.24
-#: Rates of stop words differ between topics of style, such as dialogues, which lowers
-#: the correlation.  Topics also have a common part if `MORE_TOKENS` of all tokens are
-#: common, and ten words have `LEAST_OF_TEN` of these in a vocabulary of `MANY_WORDS`.
-MORE_TOKENS, LEAST_OF_TEN, MANY_WORDS = 0.12, 0.38, 1000
+#: Rates of stop words differ between topics of style, such as dialogues, and in very
+#: short texts, which lowers the correlation.  Topics also have a common part if ten
+#: words of at least `MANY_WORDS` have many common tokens: the product of their share of
+#: all tokens and of their share of all common tokens is at least `LEAST_OF_TEN`.
+LEAST_OF_TEN, MANY_WORDS = 0.031, 1000
 
 
 class CommonWords(NamedTuple):
@@ -139,9 +140,8 @@ class CommonPart:
         if rho < LEAST_TOKENS or not 0 < n_common <= MOST_WORDS * n_features:
             return False
         of_ten = np.sort(self.in_corpus * self.shares)[-10:].sum()
-        if rho >= MORE_TOKENS and n_features >= MANY_WORDS:
-            if of_ten >= LEAST_OF_TEN * rho:
-                return True
+        if n_features >= MANY_WORDS and of_ten * of_ten >= LEAST_OF_TEN * rho:
+            return True
         inside = float(of_words @ self.shares[self._is_common])
         covariance = inside - of_common * rho
         variances = of_common * (1.0 - of_common) * rho * (1.0 - rho)
