@@ -251,11 +251,19 @@ def test_tables_of_any_containers(fitted):
     assert (table["high"] >= table["ratio"]).all()
     other = word_contrasts(lda, [X[:100], X[100:]], pandas.Series(group), words)
     pandas.testing.assert_frame_equal(other.table(3, interval=0.9), table, rtol=1e-4)
-    frame = polars.DataFrame({"group": group, "one": "x"})
+    frame = polars.DataFrame({"group": group, "one": 1})
     both = word_contrasts(lda.for_serving(), X, frame, words)
-    assert both.groups == [(name, "x") for name in contrasts.groups]
+    assert both.groups == [(name, 1) for name in contrasts.groups]
     shown = both.table(3, interval=0.9, output="polars")
+    assert shown["group"].to_list() == [f"{name}, 1" for name in table["group"]]
     np.testing.assert_allclose(shown["ratio"], table["ratio"], rtol=1e-2)
+    whole = contrasts.table(None)
+    whole = whole[(whole["q_value"] <= 0.05) & (whole["ratio"] > 1.0)]
+    rows = whole.sort_values("ratio", ascending=False, kind="stable")
+    for topic, lists in enumerate(contrasts.top_words(2)):
+        for name, listed in lists.items():
+            own = rows[(rows["topic"] == topic) & (rows["group"] == name)]
+            assert listed == own["word"].tolist()[:2]
     topics = [contrasts.topic_word(name) for name in contrasts.groups]
     np.testing.assert_allclose(np.sum(topics, axis=2), 1.0)
     share = contrasts.tokens_ / contrasts.tokens_.sum(axis=0)

@@ -275,36 +275,45 @@ class WordContrasts:
         Returns
         -------
         table : DataFrame
-            Columns: "topic"; "group"; "word"; "ratio", how many times as frequent the
-            word is in the topic in this group as in the other groups; "low" and "high",
-            the ends of its interval; "probability" of the direction, that the ratio is
-            above 1 if it is, and else below 1; and "q_value", the expected share of
-            wrong directions among the words of all topics and groups that are not less
-            certain.
+            Columns: "topic"; "group", as text if there are several covariates; "word";
+            "ratio", how many times as frequent the word is in the topic in this group
+            as in the other groups; "low" and "high", the ends of its interval;
+            "probability" of the direction, that the ratio is above 1 if it is, and else
+            below 1; and "q_value", the expected share of wrong directions among the
+            words of all topics and groups that are not less certain.
         """
         check_interval(interval)
         if n_words is not None:
             n_words = positive_int(n_words, "n_words")
-        return data_frame(output, self._columns(n_words, interval))
+        columns = self._columns(n_words, interval, 1.0)
+        labels = [
+            ", ".join(map(str, group)) if isinstance(group, tuple) else group
+            for group in self.groups
+        ]
+        columns["group"] = [labels[group] for group in columns["group"]]
+        return data_frame(output, columns)
 
-    def _columns(self, n_words, interval):
+    def _columns(self, n_words, interval, most_wrong):
+        """Return the columns of a table, with indices of groups."""
         parts = {name: [] for name in COLUMNS}
         for topic, words in enumerate(self._words):
             posterior, ends = self._posterior(topic), 0.5 * interval
             log_ratio = posterior.expectation(lambda r: r)
-            for group, name in enumerate(self.groups):
-                best = np.argsort(-log_ratio[group], kind="stable")[:n_words]
+            for group in range(len(self.groups)):
+                q = self._q_values[topic][group]
+                best = np.argsort(-log_ratio[group], kind="stable")
+                best = best[q[best] <= most_wrong][:n_words]
                 shown = posterior.at(group, best)
                 low, high = shown.quantile(0.5 - ends), shown.quantile(0.5 + ends)
                 parts["topic"] += [topic] * len(best)
-                parts["group"] += [name] * len(best)
+                parts["group"] += [group] * len(best)
                 parts["word"] += self._names[words.columns[best]].tolist()
                 mean = np.clip(log_ratio[group, best], low, high)
                 parts["ratio"].append(np.exp(mean))
                 parts["low"].append(np.exp(low))
                 parts["high"].append(np.exp(high))
                 parts["probability"].append(1.0 - shown.wrong())
-                parts["q_value"].append(self._q_values[topic][group, best])
+                parts["q_value"].append(q[best])
         numbers = {name: np.concatenate(parts[name]) for name in COLUMNS[3:]}
         return parts | numbers
 
@@ -322,11 +331,11 @@ class WordContrasts:
             For each group a list of words, largest ratio first.  About 5 % of the words
             of all lists are expected to be wrong: their q-values are at most .05.
         """
-        columns = self._columns(positive_int(n_words, "n_words"), 0.95)
+        columns = self._columns(positive_int(n_words, "n_words"), 0.95, MOST_WRONG)
         words = [{group: [] for group in self.groups} for _ in self._words]
-        for topic, group, word, ratio, *_, q in zip(*columns.values(), strict=True):
-            if ratio > 1.0 and q <= MOST_WRONG:
-                words[topic][group].append(word)
+        for topic, group, word, ratio, *_ in zip(*columns.values(), strict=True):
+            if ratio > 1.0:
+                words[topic][self.groups[group]].append(word)
         return words
 
     def topic_word(self, group: Any) -> np.ndarray:
