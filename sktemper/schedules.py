@@ -35,6 +35,8 @@ __all__ = [
 #: Value of ``start="auto"`` without a plan, and its largest value in a stream without a
 #: planned number of steps.
 AUTO_START = 2.0
+#: Number of steps of ``length="auto"`` in a fit that is long enough.
+AUTO_LENGTH = 150
 #: Ratio of the start to the first critical temperature of the data.  It is above
 #: 1 because estimates have errors, and so that components separate slowly.
 ABOVE_CRITICAL = 1.2
@@ -60,6 +62,8 @@ class Plan(NamedTuple):
         Critical temperatures of the data, largest first, see
         `sktemper.model.ConjugateModel.critical_temperatures`; None if they are not
         known.
+    most_steps : int
+        Largest number of steps that ``length="auto"`` stands for.
 
     Examples
     --------
@@ -72,6 +76,7 @@ class Plan(NamedTuple):
     steps_per_pass: float | None = None
     temperature: float = AUTO_START
     critical_temperatures: tuple | None = None
+    most_steps: int = AUTO_LENGTH
 
     def start(self) -> float:
         """Return the temperature of ``start="auto"``.
@@ -213,9 +218,9 @@ class Schedule(Policy):
 
 
 # -- constant, falling and rising values -----------------------------------------------
-#: Number of steps of ``length="auto"`` in a fit that is long enough, and largest number
-#: in a stream of unknown length, which may end at any step.
-AUTO_LENGTH, STREAM_LENGTH = 150, 15
+#: Largest number of steps of ``length="auto"`` in a stream of unknown length, which may
+#: end at any step.
+STREAM_LENGTH = 15
 #: Largest number of passes of ``length="auto"``, if a pass has several steps.  With
 #: small data, more passes do not help.
 AUTO_PASSES = 5
@@ -307,7 +312,7 @@ class _Ramp(Schedule):
         if length == "auto":
             length = STREAM_LENGTH
             if plan.n_steps is not None:
-                length = min(AUTO_LENGTH, plan.n_steps // 2)
+                length = min(plan.most_steps, plan.n_steps // 2)
             in_batches = plan.steps_per_pass and plan.steps_per_pass > 1
             if in_batches and plan.n_steps is not None:
                 length = min(length, math.ceil(AUTO_PASSES * plan.steps_per_pass))
@@ -361,8 +366,8 @@ class ExponentialSchedule(_Ramp):
         Last value; 1 for temperatures.
     length : float or "auto", default="auto"
         Time at which ``stop`` is reached; longer if results differ between starts.
-        "auto" is 150 steps, but at most half of the planned steps and five passes, or
-        15 steps in a stream of unknown length, see the guide on schedules.
+        "auto" is 150 steps, 30 for Gaussian mixtures in one batch, but at most half of
+        the planned steps and five passes, or 15 steps in a stream of unknown length.
     unit : {"steps", "passes"}, default="steps"
         Unit of ``t`` and ``length``.  "passes" are the samples used, divided by the
         size of the data, so that a stream needs ``total_samples``.

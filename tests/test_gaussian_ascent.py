@@ -379,7 +379,7 @@ def on_grid(seed, width=4, n_rows=1000):
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("seed", [2, 6])
+@pytest.mark.parametrize("seed", [2, 3])
 def test_symmetric_clusters_are_found(seed, monkeypatch):
     X, labels = on_grid(seed)
     mixture = AnnealedGaussianMixture(20, random_state=0).fit(X)
@@ -408,7 +408,7 @@ def test_fits_do_not_end_below_plain_fits(kind, data):
 
 
 def test_interrupted_fits_on_a_grid_continue_with_the_same_bits(monkeypatch):
-    X, _ = on_grid(6)
+    X, _ = on_grid(3)
     whole = AnnealedGaussianMixture(20, random_state=0).fit(X)
     assert whole.plain_is_better_
     mixture = AnnealedGaussianMixture(20, random_state=0, warm_start=True)

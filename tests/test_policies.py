@@ -255,6 +255,7 @@ def test_values_of_schedules(schedule, values):
         ("steps", Plan(1000, 10), 50),  # at most five passes
         ("steps", Plan(1000, 7.5), 38),
         ("steps", Plan(100, 10), 50),  # at most half of the planned steps
+        ("steps", Plan(100, 1, most_steps=30), 30),
         ("steps", Plan(1, 1), 0),
         ("passes", Plan(1000, 100), AUTO_LENGTH / 100),
         ("passes", Plan(1000, 10), 5),

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from ..learning_rates import ConstantRate, RobbinsMonro
 from ..model import IllDefined, all_finite
 from ..renewals import NoRenewals
-from ..schedules import STREAM_LENGTH, Plan
+from ..schedules import AUTO_LENGTH, STREAM_LENGTH, Plan
 from ._ascents import ascent_on, bound_of, takes_whole_steps
 from ._data import Rows
 from ._moves import plain_fit, run_moves
@@ -213,6 +213,7 @@ def _new_plan(training, problem, state, n_rows):
         n_batches * total / n_rows,
         problem.model.auto_temperature(state.hyper, problem.sample[0]),
         _critical_temperatures(training, problem, state.hyper),
+        problem.model.annealing_steps if n_batches == 1 else AUTO_LENGTH,
     )
 
 

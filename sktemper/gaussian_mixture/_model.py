@@ -90,7 +90,7 @@ class GaussianMixtureModel(MixtureModel):
         Dtype of the computations of kernels.
     """
 
-    birth_steps = 15
+    annealing_steps, birth_steps = 30, 15
     block_size = BLOCK_ROWS
     #: Part of the lower bound that is the same for all parameters.
     log_constant = 0.0

@@ -1025,6 +1025,7 @@ class Options:
     watches_bound = False
     keeps_local = False
     n_local = None
+    annealing_steps = 150
     birth_steps = 5
     products_per_value = np.inf
     is_random = False
@@ -1282,6 +1283,9 @@ class ConjugateModel(Options, Capabilities):
     n_local : int or None
         Number of local parameters of a row, if a step starts from local parameters;
         None if the number is unknown.
+    annealing_steps : int
+        Largest number of steps of a schedule with ``length="auto"``, if each step
+        takes all samples.
     birth_steps : int
         Number of steps in which a new component reaches its optimum.
     products_per_value : float

@@ -185,7 +185,7 @@ class StudentMixtureModel(GaussianMixtureModel):
         See `GaussianMixtureModel`.  Missing values are not supported.
     """
 
-    has_continuous_local = True
+    annealing_steps, has_continuous_local = 150, True
     families = StudentFamily, TiedStudentFamily
     # The normaliser of powers of Student-t densities may be infinite.
     log_partition = Capabilities.log_partition
