@@ -302,6 +302,10 @@ def test_words_are_drawn_with_their_intervals(plt, fitted):
     np.testing.assert_allclose(
         np.array(segments)[:, :, 0], rows[["low", "high"]].to_numpy()
     )
+    nothing = word_contrasts(lda, X[:2], ["a", "b"])  # too few tokens
+    display = WordContrastsDisplay.from_contrasts(nothing, 0)
+    display.figure_.canvas.draw()
+    assert display.words == [] and display.ax_.get_legend() is None
     with pytest.raises(ValueError, match="'topic' parameter must be an int from 0"):
         WordContrastsDisplay.from_contrasts(contrasts, 6)
     with pytest.raises(ValueError, match="group must be one of"):

@@ -134,6 +134,7 @@ class WordContrastsDisplay(Display):
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("Times as frequent as in the other groups")
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        if groups:
+            ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
         ax.spines[["top", "right"]].set_visible(False)
         return self
