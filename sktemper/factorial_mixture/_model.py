@@ -10,7 +10,13 @@ import math
 import numpy as np
 from scipy.linalg import eigh
 
-from .._families import DONE_BY_KERNEL, MixtureAscent, NaturalModel, rate_to_zero
+from .._families import (
+    DONE_BY_KERNEL,
+    MOST_VALUES,
+    MixtureAscent,
+    NaturalModel,
+    rate_to_zero,
+)
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
@@ -389,9 +395,11 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def ascent(self, block, hyper, row_weight=None):
-        if len(block.values) > self.block_size:  # blocks are shared by threads
-            return None
-        return self.ascent_on(block, row_weight)
+        ascent = self.ascent_on(block, row_weight)
+        has_room = len(block.values) <= self.block_size
+        if isinstance(ascent, FactorialAscent):
+            has_room = block.values.size <= MOST_VALUES
+        return ascent if has_room else None
 
     def ascent_on(self, block, row_weight=None):
         """Return an ascent on any number of rows, by the kernel if possible."""
