@@ -57,15 +57,31 @@ def paths(directory, pattern):
     return sorted(path.as_posix() for path in directory.glob(pattern))
 
 
+def included(roots):
+    """Return the paths of sources and of all files of the package that they include."""
+    found, left = set(), list(roots)
+    while left:
+        path = Path(left.pop())
+        if path.as_posix() not in found:
+            found.add(path.as_posix())
+            text = path.read_text(encoding="utf-8")
+            for name in re.findall(r'^#?include "(.+)"', text, re.MULTILINE):
+                places = [folder / name for folder in (path.parent, SIMD, Path())]
+                left += [os.path.relpath(place) for place in places if place.exists()]
+    return sorted(found)
+
+
 def extensions():
-    """Return an extension for each .pyx; a changed header rebuilds it."""
-    shared = [*paths(SIMD, "**/*.h"), *paths(PACKAGE / "_families", "*.h")]
-    shared += [*paths(PACKAGE, "**/*.pxi"), "setup.py"]
+    """Return an extension for each .pyx; a change of what it includes rebuilds it."""
+    tables = [SIMD / "simd.h", SIMD / "tables.h", *paths(SIMD, "isa/*.h")]
     return [
         Extension(
             name=source.removesuffix(".pyx").replace("/", "."),
             sources=[source],
-            depends=[*paths(Path(source).parent, "*.h"), *shared],
+            depends=[
+                *included([source, *paths(Path(source).parent, "*.h"), *tables]),
+                "setup.py",
+            ],
             include_dirs=[SIMD.as_posix(), "."],
         )
         for source in paths(PACKAGE, "**/*.pyx")
