@@ -36,8 +36,5 @@ def poisson_logs(
     block.stop = &stop[0]
     block.out = &out[0, 0]
     with nogil:
-        if floating is float:
-            status = SIMD.poisson_logs_f32(&block)
-        else:
-            status = SIMD.poisson_logs_f64(&block)
+        status = call_poisson_logs(floating is float, &block)
     return status

@@ -113,10 +113,7 @@ def best_products(
     ranking.block.items = &items[0, 0]
     ranking.block.users = &panels[0]
     with nogil:
-        if floating is float:
-            result = SIMD.best_products_f32(&ranking.block)
-        else:
-            result = SIMD.best_products_f64(&ranking.block)
+        result = call_best_products(floating is float, &ranking.block)
     return result == 0
 
 
@@ -139,8 +136,5 @@ def best_of_scores(
     ranking.block.item_stride = given.shape[1]
     ranking.block.users = &given[0, 0]
     with nogil:
-        if floating is float:
-            result = SIMD.best_of_scores_f32(&ranking.block)
-        else:
-            result = SIMD.best_of_scores_f64(&ranking.block)
+        result = call_best_of_scores(floating is float, &ranking.block)
     return result == 0

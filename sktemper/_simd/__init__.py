@@ -25,8 +25,10 @@ line such as ::
     {
 
 This function is compiled to ``SIMD.local_step_f32`` and ``SIMD.local_step_f64``.
-``run_local_step(is_float, &block)`` calls one of them while subnormal numbers are 0, if
-the loop returns an int and its parameters do not depend on the type.
+``call_local_step(is_float, &block)`` calls one of them, and so does
+``run_local_step(is_float, &block)`` while subnormal numbers are 0, if the loop returns
+an int.  If a parameter has the type ``REAL *``, ``call_...`` takes no ``is_float``, and
+there is no ``run_...``.
 
 Loops may use:
 

@@ -56,14 +56,9 @@ def packed_columns(const floating[:, :] matrix):
         return out
     cdef floating[::1] panels = out
     with nogil:
-        if floating is float:
-            SIMD.pack_columns_f32(
-                n_inner, n_columns, &matrix[0, 0], row_stride, column_stride, &panels[0]
-            )
-        else:
-            SIMD.pack_columns_f64(
-                n_inner, n_columns, &matrix[0, 0], row_stride, column_stride, &panels[0]
-            )
+        call_pack_columns(
+            n_inner, n_columns, &matrix[0, 0], row_stride, column_stride, &panels[0]
+        )
     return out
 
 
@@ -85,14 +80,9 @@ def multiply(
         return
     assert rows.strides[1] == sizeof(floating) or n_inner == 1
     with nogil:
-        if floating is float:
-            SIMD.product_f32(
-                n_rows, n_inner, n_columns, &rows[0, 0], stride, &columns[0], &out[0, 0]
-            )
-        else:
-            SIMD.product_f64(
-                n_rows, n_inner, n_columns, &rows[0, 0], stride, &columns[0], &out[0, 0]
-            )
+        call_product(
+            n_rows, n_inner, n_columns, &rows[0, 0], stride, &columns[0], &out[0, 0]
+        )
 
 
 def evaluate(str name, const floating[::1] x, double b=1.0):
@@ -105,32 +95,18 @@ def evaluate(str name, const floating[::1] x, double b=1.0):
     cdef double shift = 0
     if name in precise_names:
         precise = out
-        if floating is float:
-            if name == "log_gamma":
-                SIMD.log_gamma_f32(x.shape[0], &x[0], &precise[0])
-            else:
-                SIMD.trigamma_f32(x.shape[0], &x[0], &precise[0])
-        elif name == "log_gamma":
-            SIMD.log_gamma_f64(x.shape[0], &x[0], &precise[0])
+        if name == "log_gamma":
+            call_log_gamma(x.shape[0], &x[0], &precise[0])
         else:
-            SIMD.trigamma_f64(x.shape[0], &x[0], &precise[0])
+            call_trigamma(x.shape[0], &x[0], &precise[0])
         return out, shift
     result = out
     if name == "digamma":
-        if floating is float:
-            SIMD.digamma_f32(x.shape[0], &x[0], &result[0])
-        else:
-            SIMD.digamma_f64(x.shape[0], &x[0], &result[0])
+        call_digamma(x.shape[0], &x[0], &result[0])
     elif name == "exp_digamma":
-        if floating is float:
-            shift = SIMD.exp_digamma_f32(x.shape[0], &x[0], b, &result[0])
-        else:
-            shift = SIMD.exp_digamma_f64(x.shape[0], &x[0], b, &result[0])
+        shift = call_exp_digamma(x.shape[0], &x[0], b, &result[0])
     elif name == "exp_scaled":
-        if floating is float:
-            SIMD.exp_scaled_f32(x.shape[0], &x[0], b, &result[0])
-        else:
-            SIMD.exp_scaled_f64(x.shape[0], &x[0], b, &result[0])
+        call_exp_scaled(x.shape[0], &x[0], b, &result[0])
     else:
         raise ValueError(name)
     return out, shift

@@ -128,10 +128,7 @@ def grams(
     block.grams = &out[0, 0]
     block.diagonals = &diagonals[0, 0]
     with nogil:
-        if floating is float:
-            status = SIMD.binary_grams_f32(&block)
-        else:
-            status = SIMD.binary_grams_f64(&block)
+        status = call_binary_grams(floating is float, &block)
     return status
 
 
@@ -214,11 +211,4 @@ def row_squares(const floating[:, :] rows, double[::1] out):
     if rows.shape[0] == 0:
         return
     with nogil:
-        if floating is float:
-            SIMD.row_squares_f32(
-                rows.shape[0], rows.shape[1], stride, &rows[0, 0], &out[0]
-            )
-        else:
-            SIMD.row_squares_f64(
-                rows.shape[0], rows.shape[1], stride, &rows[0, 0], &out[0]
-            )
+        call_row_squares(rows.shape[0], rows.shape[1], stride, &rows[0, 0], &out[0])

@@ -190,24 +190,10 @@ def moments(
     if samples.shape[0] == 0:
         return
     with nogil:
-        if floating is float:
-            SIMD.moments_f32(
-                samples.shape[0],
-                samples.shape[1],
-                triangular,
-                &samples[0, 0],
-                &origin[0],
-                &out[0, 0],
-            )
-        else:
-            SIMD.moments_f64(
-                samples.shape[0],
-                samples.shape[1],
-                triangular,
-                &samples[0, 0],
-                &origin[0],
-                &out[0, 0],
-            )
+        call_moments(
+            samples.shape[0], samples.shape[1], triangular, &samples[0, 0], &origin[0],
+            &out[0, 0],
+        )
 
 
 def weighted_moments(

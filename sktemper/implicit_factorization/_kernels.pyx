@@ -196,16 +196,10 @@ def add_sums(
     if places is not None:
         where = &places[0]
     with nogil:
-        if floating is float:
-            status = SIMD.add_sums_f32(
-                n_panels, n_rows, n_part, where, factor,
-                &part[0, 0, 0], &total[0, 0, 0], &stop[0],
-            )
-        else:
-            status = SIMD.add_sums_f64(
-                n_panels, n_rows, n_part, where, factor,
-                &part[0, 0, 0], &total[0, 0, 0], &stop[0],
-            )
+        status = call_add_sums(
+            n_panels, n_rows, n_part, where, factor, &part[0, 0, 0], &total[0, 0, 0],
+            &stop[0],
+        )
     return status != 0
 
 
@@ -288,10 +282,7 @@ def gaussians(
     block.products = &scalars[2, 0]
     block.total = &total[0]
     with nogil:
-        if floating is float:
-            status = SIMD.gaussians_f32(&block)
-        else:
-            status = SIMD.gaussians_f64(&block)
+        status = call_gaussians(floating is float, &block)
     return status
 
 
@@ -358,8 +349,5 @@ def user_means(
     block.table = NULL
     block.log_determinants = block.traces = block.products = block.total = NULL
     with nogil:
-        if floating is float:
-            status = SIMD.gaussians_f32(&block)
-        else:
-            status = SIMD.gaussians_f64(&block)
+        status = call_gaussians(floating is float, &block)
     return status

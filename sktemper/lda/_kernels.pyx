@@ -341,10 +341,8 @@ cdef class _Phases:
         )
         if self.run(ROWS):
             return -1
-        if self.notes and self.is_float:
-            SIMD.lda_find_places_f32(block)
-        elif self.notes:
-            SIMD.lda_find_places_f64(block)
+        if self.notes:
+            call_lda_find_places(self.is_float, block)
         if self.run(FITS):
             return -1
         if self.notes:
@@ -377,14 +375,8 @@ cdef class _Phases:
         with nogil:
             mode = simd_flush_subnormals()
             if phase == ROWS and self.notes:
-                if self.is_float:
-                    SIMD.lda_count_pairs_f32(self.sections + i)
-                else:
-                    SIMD.lda_count_pairs_f64(self.sections + i)
-            if self.is_float:
-                status = _run_f32(&one, phase, first, end)
-            else:
-                status = _run_f64(&one, phase, first, end)
+                call_lda_count_pairs(self.is_float, self.sections + i)
+            status = _run(self.is_float, &one, phase, first, end)
             simd_restore_subnormals(mode)
         if phase == FITS:
             self.sections[i].n_iterations = one.n_iterations
@@ -403,39 +395,22 @@ cdef class _Phases:
         one.in_chains += first
 
 
-# in the headers, `SIMD.f_f32` is `NAME(f)`
-cdef int _run_f32(
-    lda_block *one, int phase, intptr_t first, intptr_t end
+# in the headers, `call_f` is `NAME(f)`
+cdef int _run(
+    bint is_float, lda_block *one, int phase, intptr_t first, intptr_t end
 ) noexcept nogil:
     if phase == MEAN_ROWS:
-        return SIMD.lda_mean_rows_f32(one, first, end)
+        return call_lda_mean_rows(is_float, one, first, end)
     if phase == SAMPLING:
-        return SIMD.lda_sample_f32(one)
+        return call_lda_sample(is_float, one)
     if phase == FITS:
-        return SIMD.lda_fit_f32(one)
+        return call_lda_fit(is_float, one)
     if phase == STATISTICS:
-        SIMD.lda_collect_f32(one, first, end)
+        call_lda_collect(is_float, one, first, end)
         return 0
     if one.sampled and one.statistics:
-        SIMD.lda_add_draws_f32(one, first, end)
-    return SIMD.lda_rows_f32(one, first, end) if phase == ROWS else 0
-
-
-cdef int _run_f64(
-    lda_block *one, int phase, intptr_t first, intptr_t end
-) noexcept nogil:
-    if phase == MEAN_ROWS:
-        return SIMD.lda_mean_rows_f64(one, first, end)
-    if phase == SAMPLING:
-        return SIMD.lda_sample_f64(one)
-    if phase == FITS:
-        return SIMD.lda_fit_f64(one)
-    if phase == STATISTICS:
-        SIMD.lda_collect_f64(one, first, end)
-        return 0
-    if one.sampled and one.statistics:
-        SIMD.lda_add_draws_f64(one, first, end)
-    return SIMD.lda_rows_f64(one, first, end) if phase == ROWS else 0
+        call_lda_add_draws(is_float, one, first, end)
+    return call_lda_rows(is_float, one, first, end) if phase == ROWS else 0
 
 
 def local_step(
@@ -581,16 +556,10 @@ def add_rows(
     """
     if not words.shape[0]:
         return
-    if floating is float:
-        SIMD.add_rows_f32(
-            words.shape[0], u.shape[1], rows.shape[1], &words[0], &rows[0, 0], factor,
-            &u[0, 0], &totals[0],
-        )
-    else:
-        SIMD.add_rows_f64(
-            words.shape[0], u.shape[1], rows.shape[1], &words[0], &rows[0, 0], factor,
-            &u[0, 0], &totals[0],
-        )
+    call_add_rows(
+        words.shape[0], u.shape[1], rows.shape[1], &words[0], &rows[0, 0], factor,
+        &u[0, 0], &totals[0],
+    )
 
 
 def log_predictive(

@@ -378,14 +378,9 @@ def table_sums(const floating[:, ::1] table, const double[::1] factors):
     cdef double[::1] sums = np.zeros(table.shape[1])
     if table.shape[0]:
         with nogil:
-            if floating is float:
-                SIMD.table_sums_f32(
-                    table.shape[0], table.shape[1], &factors[0], &table[0, 0], &sums[0]
-                )
-            else:
-                SIMD.table_sums_f64(
-                    table.shape[0], table.shape[1], &factors[0], &table[0, 0], &sums[0]
-                )
+            call_table_sums(
+                table.shape[0], table.shape[1], &factors[0], &table[0, 0], &sums[0]
+            )
     return np.asarray(sums)
 
 
@@ -428,10 +423,7 @@ def moments(
         ratings.block.means = &means[0]
         ratings.block.squares = &squares[0]
         with nogil:
-            if floating is float:
-                status = SIMD.rating_moments_f32(&ratings.block, &own_table[0, 0])
-            else:
-                status = SIMD.rating_moments_f64(&ratings.block, &own_table[0, 0])
+            status = call_rating_moments(&ratings.block, &own_table[0, 0])
     if status:
         return None, None
     return np.asarray(means), np.asarray(squares)
@@ -490,8 +482,5 @@ def gaussians(
     block.table = &table[0, 0]
     block.scratch = &scratch[0]
     with nogil:
-        if floating is float:
-            status = SIMD.gaussians_f32(&block)
-        else:
-            status = SIMD.gaussians_f64(&block)
+        status = call_gaussians(floating is float, &block)
     return status
