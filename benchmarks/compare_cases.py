@@ -51,11 +51,7 @@ def documents(n_documents, dtype=np.float64):
 def long_documents(n_documents):
     """Return generated texts of 200 words."""
     return datasets.make_lda_documents(
-        n_documents,
-        n_components=20,
-        n_features=3000,
-        doc_length=200,
-        random_state=0,
+        n_documents, n_components=20, n_features=3000, doc_length=200, random_state=0
     )
 
 
@@ -261,12 +257,7 @@ def gaussian_diagonal():
     """`covariance_type="diag"`, 20 components, 10,000 samples, 32 features, 20 steps"""
     X = clusters(10000, 32, 20)
     return lambda: AnnealedGaussianMixture(
-        20,
-        covariance_type="diag",
-        moves=None,
-        max_iter=20,
-        tol=0.0,
-        random_state=0,
+        20, covariance_type="diag", moves=None, max_iter=20, tol=0.0, random_state=0
     ).fit(X)
 
 

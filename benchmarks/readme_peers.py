@@ -29,11 +29,7 @@ from topic_models import tomotopy_lda, tomotopy_topics
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions
-from sktemper.metrics import (
-    completion_log_likelihood,
-    npmi_coherence,
-    topic_diversity,
-)
+from sktemper.metrics import completion_log_likelihood, npmi_coherence, topic_diversity
 
 K, ALPHA, ETA, PASSES, SWEEPS = 50, 0.05, 0.1, 10, 100
 COLUMNS = ["score", "coherence", "diversity", "CPU s"]

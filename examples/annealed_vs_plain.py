@@ -26,9 +26,7 @@ def main():
     arguments = parse_arguments()
     docs = load_debian_descriptions()
     X_train, X_test = train_test_split(
-        docs.data[: arguments.max_documents],
-        test_size=0.1,
-        random_state=arguments.seed,
+        docs.data[: arguments.max_documents], test_size=0.1, random_state=arguments.seed
     )
     # The default of `init_params`, "spectral", is a better start for all four fits.
     settings = {

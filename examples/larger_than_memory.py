@@ -106,9 +106,7 @@ def fit_on_cluster(folder, arguments):
 
     with (
         LocalCluster(
-            n_workers=arguments.n_workers,
-            threads_per_worker=1,
-            dashboard_address=":0",
+            n_workers=arguments.n_workers, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):

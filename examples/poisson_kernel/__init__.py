@@ -6,8 +6,4 @@ from ._estimators import (
     TemperedPoissonMixture,
 )
 
-__all__ = [
-    "AnnealedPoissonMixture",
-    "SVIPlusPoissonMixture",
-    "TemperedPoissonMixture",
-]
+__all__ = ["AnnealedPoissonMixture", "SVIPlusPoissonMixture", "TemperedPoissonMixture"]

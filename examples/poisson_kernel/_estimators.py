@@ -3,12 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from .._estimator import (
-    AnnealedMixin,
-    MixtureMixin,
-    SVIPlusMixin,
-    TemperedEstimator,
-)
+from .._estimator import AnnealedMixin, MixtureMixin, SVIPlusMixin, TemperedEstimator
 from ._model import PoissonMixtureModel
 
 

@@ -12,11 +12,7 @@ from sktemper import (
 
 from .. import real
 from ..core import Data, DataSet, Family, Figure, Method
-from ..measures import (
-    bernoulli_log_density,
-    categorical_log_density,
-    partition_figures,
-)
+from ..measures import bernoulli_log_density, categorical_log_density, partition_figures
 from ..samplers import documents_of_tokens, doubly_sampled, item_answers, zipf
 from ..stepmix_peer import fit_stepmix
 
@@ -171,11 +167,7 @@ def plain(data, seed):
     binary = data.truth["kind"] == "binary"
     mixture = TemperedBernoulliMixture if binary else TemperedMultinomialMixture
     start = mixture(
-        data.n_components,
-        tempering=None,
-        moves=None,
-        n_init=N_INIT,
-        random_state=seed,
+        data.n_components, tempering=None, moves=None, n_init=N_INIT, random_state=seed
     )
     return _fitted(start, data)
 

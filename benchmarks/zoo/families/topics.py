@@ -182,10 +182,7 @@ def tomotopy(data, seed):
 
 def nmf(data, seed):
     model = NMF(
-        data.n_components,
-        beta_loss="kullback-leibler",
-        solver="mu",
-        random_state=seed,
+        data.n_components, beta_loss="kullback-leibler", solver="mu", random_state=seed
     )
     weights = model.fit_transform(data.train.astype(np.float64))
     return model.components_ * weights.sum(axis=0)[:, None] + ETA, ALPHA
