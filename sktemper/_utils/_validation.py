@@ -61,7 +61,8 @@ def check_values(X, dtype, name="X", training=False):
     if values.size == 0 or values.dtype.kind not in "iuf":
         return
     limit = largest_value(dtype)
-    top = max(float(_fmax(values)), -float(_fmin(values)))
+    least, largest = (f.reduce(values, axis=None) for f in (np.fmin, np.fmax))
+    top = max(float(largest), -float(least))
     if not (top > limit or (training and 0 < top < 1 / limit)):
         return  # also if all values are NaN
     remedy = "Scale the data" + (
@@ -76,14 +77,6 @@ def check_values(X, dtype, name="X", training=False):
         f"{name} has no values above {top:.3g}, but in {np.dtype(dtype)} some must be "
         f"at least {1 / limit:g}: squares would vanish. {remedy}"
     )
-
-
-def _fmax(values):
-    return np.fmax.reduce(values, axis=None)
-
-
-def _fmin(values):
-    return np.fmin.reduce(values, axis=None)
 
 
 def check_variances(variances, dtype, name):
