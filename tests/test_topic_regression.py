@@ -17,16 +17,16 @@ from sktemper.metrics import match_components
 from sktemper.plotting import TopicEffectsDisplay
 
 
-def grouped(seed, n_documents=2000, length=5, n_topics=5, n_features=200):
-    """Return counts, groups, topics, and the difference of mean shares of groups."""
+def grouped(seed, n_documents=2000, length=5, n_topics=5, n_features=200, n_groups=2):
+    """Return counts, groups, topics, and differences of mean shares from group 0."""
     random = np.random.default_rng(seed)
     topic_word = random.dirichlet(np.full(n_features, 0.1), n_topics)
-    group = random.integers(0, 2, n_documents)
-    means = random.dirichlet(np.full(n_topics, 5.0), 2)
+    group = random.integers(0, n_groups, n_documents)
+    means = random.dirichlet(np.full(n_topics, 5.0), n_groups)
     gammas = random.standard_gamma(0.1 * n_topics * means[group])
     doc_topic = gammas / gammas.sum(axis=1, keepdims=True)
     counts = np.array([random.multinomial(length, p) for p in doc_topic @ topic_word])
-    return sparse.csr_array(counts), group, topic_word, means[1] - means[0]
+    return sparse.csr_array(counts), group, topic_word, means[1:] - means[0]
 
 
 @pytest.fixture(scope="module")
@@ -233,15 +233,17 @@ def effects(seeds, **sizes):
     truth, found = [], []
     for seed in seeds:
         X, group, topic_word, effect = grouped(seed, **sizes)
-        lda = AnnealedLDA(len(effect), random_state=0).fit(X)
+        lda = AnnealedLDA(len(topic_word), random_state=0).fit(X)
+        others = group[:, None] == np.arange(1, 1 + len(effect))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            regression = topic_regression(lda, X, group[:, None], random_state=0)
+            regression = topic_regression(lda, X, others.astype(int), random_state=0)
         order, _ = match_components(topic_word, regression.topic_word_)
         table = regression.table()
-        rows = table[table["covariate"] == "x0"].iloc[order]
-        truth.append(effect)
-        found.append(rows[["coef", "low", "high", "p_adjusted"]].to_numpy())
+        for j, own in enumerate(effect):
+            rows = table[table["covariate"] == f"x{j}"].iloc[order]
+            truth.append(own)
+            found.append(rows[["coef", "low", "high", "p_adjusted"]].to_numpy())
     return np.concatenate(truth), *np.concatenate(found).T
 
 
@@ -255,7 +257,7 @@ def test_effects_of_short_texts_are_not_biased():
 @pytest.mark.deep
 @pytest.mark.parametrize("length", [5, 20])
 def test_intervals_cover(length):
-    truth, coef, low, high, _ = effects(range(100, 160), length=length)
+    truth, coef, low, high, _ = effects(range(100, 130), length=length, n_groups=3)
     error = np.sqrt(((coef - truth) * truth) @ ((coef - truth) * truth))
     assert abs((coef - truth) @ truth) < 0.03 * truth @ truth + 2 * error
     assert 0.91 < ((low < truth) & (truth < high)).mean() < 0.99
