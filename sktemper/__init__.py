@@ -13,10 +13,7 @@ if TYPE_CHECKING:  # `__getattr__` imports them
         TemperedBernoulliMixture,
         TemperedMultinomialMixture,
     )
-    from .factorial_mixture import (
-        AnnealedFactorialMixture,
-        TemperedFactorialMixture,
-    )
+    from .factorial_mixture import AnnealedFactorialMixture, TemperedFactorialMixture
     from .gaussian_mixture import (
         AnnealedGaussianMixture,
         SVIPlusGaussianMixture,

@@ -1,11 +1,5 @@
 """The factorial mixture: binary latent features."""
 
-from ._estimators import (
-    AnnealedFactorialMixture,
-    TemperedFactorialMixture,
-)
+from ._estimators import AnnealedFactorialMixture, TemperedFactorialMixture
 
-__all__ = [
-    "AnnealedFactorialMixture",
-    "TemperedFactorialMixture",
-]
+__all__ = ["AnnealedFactorialMixture", "TemperedFactorialMixture"]

@@ -27,13 +27,7 @@ from ._ascent import ascent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._merges import MARGIN, Partition, merged
 from ._normality import are_normal
-from ._priors import (
-    evidence_of_priors,
-    is_regular,
-    learned_priors,
-    restarted,
-    searched,
-)
+from ._priors import evidence_of_priors, is_regular, learned_priors, restarted, searched
 from ._starts import (
     check_weights_init,
     floors,
