@@ -397,7 +397,7 @@ def test_ctrl_c_at_any_moment_causes_no_deadlock():
         finally:
             sys.settrace(before)
             stop[0] = 0
-        assert not pool.is_alive()
+        assert not pool._alive
     assert answer == [0, 1, 2]
     assert moment > 100
 

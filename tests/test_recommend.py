@@ -848,7 +848,7 @@ def test_an_interruption_of_a_search_ends_its_threads(monkeypatch, error):
         _best._each(find, range(8), 2, stop)
     assert stop[0]
     assert len(begun) < 8
-    assert not pools[0].is_alive()
+    assert not pools[0]._alive
 
 
 def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):

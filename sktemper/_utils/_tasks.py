@@ -116,9 +116,6 @@ class Pool:
             vars(_of_thread).clear()
             vars(_of_thread).update(before)
 
-    def is_alive(self):
-        return bool(self._alive)
-
 
 def run_shared(functions):
     """Run functions, which idle threads of the current pool share with the caller.
