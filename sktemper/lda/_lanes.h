@@ -384,22 +384,28 @@ static void NAME(end_lanes)(const GROUP *g)
 }
 
 /* Samples the documents of some groups.  The groups alternate, so that the processor
- * can overlap their draws. */
+ * can overlap their draws, as long as all have tokens, and then the longer half of them. */
 ALWAYS_INLINE int NAME(sample_groups)(GROUP *groups, const int weighted, const int n)
 {
     const lda_block *block = groups->block;
-    intptr_t shared = groups->n_steps;
+    const int half = n / 2;
+    intptr_t shared = groups->n_steps, of_half = groups[half].n_steps;
     for (int i = 0; i < n; i++) {
+        const intptr_t n_steps = groups[i].n_steps;
         NAME(begin_lanes)(groups + i);
-        shared = groups[i].n_steps < shared ? groups[i].n_steps : shared;
+        shared = n_steps < shared ? n_steps : shared;
+        of_half = i >= half && n_steps < of_half ? n_steps : of_half;
     }
     for (intptr_t sweep = 0; sweep < block->n_burn_in + block->n_kept; sweep++) {
         if (*block->stop)
             return -1;
         for (intptr_t t = 0; t < shared; t++)
             NAME(step_lanes)(groups, weighted, n, sweep, t);
+        for (intptr_t t = shared; half > 1 && t < of_half; t++)
+            NAME(step_lanes)(groups + half, weighted, half, sweep, t);
         for (int i = 0; i < n; i++) {
-            for (intptr_t t = shared; t < groups[i].n_steps; t++)
+            const intptr_t done = half > 1 && i >= half ? of_half : shared;
+            for (intptr_t t = done; t < groups[i].n_steps; t++)
                 NAME(step_lanes)(groups + i, weighted, 1, sweep, t);
             NAME(end_sweep)(groups + i, sweep);
         }
