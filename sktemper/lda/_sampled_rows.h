@@ -50,7 +50,7 @@ static int NAME(fill_mean_rows)(const lda_block *block, intptr_t first, intptr_t
     for (intptr_t n = first; n < end; n++, row += width) {
         if (*block->stop)
             return -1;
-        NAME(fetch_ahead)(n, block->n_words, n_topics, block->words, block->u);
+        NAME(fetch_ahead)(block, n);
         NAME(unfused_lambda_row)(block, n, block->scratch.double_scratch);
         NAME(normalise_row)(block, row);
         if (block->temperature_per_document || b != 1.0)

@@ -53,14 +53,13 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
 #define ROWS_AT_ONCE 16
 #define BYTES_AT_ONCE 16384
 
-/* Prefetches the row of u for the word `WORDS_AHEAD` places after n, if there is one. */
-static inline void NAME(fetch_ahead)(intptr_t n, intptr_t n_words, intptr_t n_topics,
-                                     const intptr_t *words, const double *u)
+/* Prefetches the values of the word `WORDS_AHEAD` places after n, if there is one. */
+static inline void NAME(fetch_ahead)(const lda_block *block, intptr_t n)
 {
-    const intptr_t ahead = n + WORDS_AHEAD;
+    const intptr_t n_topics = block->n_topics, ahead = n + WORDS_AHEAD;
     const intptr_t n_asked = n_topics < MOST_AHEAD ? n_topics : MOST_AHEAD;
-    for (intptr_t k = 0; ahead < n_words && k < n_asked; k += 8)
-        PREFETCH(u + words[ahead] * n_topics + k);
+    for (intptr_t k = 0; ahead < block->n_words && k < n_asked; k += 8)
+        PREFETCH(block->u + block->words[ahead] * n_topics + k);
 }
 
 /* Computes lambda of m words from index n on, and the largest value of each word.  Padding
@@ -71,7 +70,7 @@ static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
     const intptr_t n_topics = block->n_topics, width = block->width;
     for (intptr_t j = 0; j < m; j++) {
         REAL *restrict row = rows + j * width;
-        NAME(fetch_ahead)(n + j, block->n_words, n_topics, block->words, block->u);
+        NAME(fetch_ahead)(block, n + j);
         NAME(rounded_row)(block, n + j, row);
         for (intptr_t k = n_topics; k < width; k++)
             row[k] = row[0];
@@ -174,6 +173,11 @@ static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict
     NAME(normalise_row)(block, row);
 }
 
+#undef ROWS_AT_ONCE
+#undef WORDS_AHEAD
+#undef MOST_AHEAD
+#undef BYTES_AT_ONCE
+
 /* u[words] += factor * rows, and totals += factor * sum of rows; u has the shape
  * (., n_topics), and rows have the shape (n_words, width). */
 LOOP void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
@@ -182,7 +186,6 @@ LOOP void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
 {
     for (intptr_t n = 0; n < n_words; n++, rows += width) {
         double *restrict row = u + words[n] * n_topics;
-        NAME(fetch_ahead)(n, n_words, n_topics, words, u);
         VECTORISE
         for (intptr_t k = 0; k < n_topics; k++) {
             const double change = factor * rows[k];
@@ -191,8 +194,3 @@ LOOP void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
         }
     }
 }
-
-#undef ROWS_AT_ONCE
-#undef WORDS_AHEAD
-#undef MOST_AHEAD
-#undef BYTES_AT_ONCE
