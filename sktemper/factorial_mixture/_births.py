@@ -141,7 +141,8 @@ def from_nmf(X, n_components, hyper, random):
 
 def two_means(values):
     """Return distances of the means on both sides of the middle, and the middles."""
-    low, high = np.quantile(values, [0.02, 0.98], axis=0)
+    places = [round(share * (len(values) - 1)) for share in (0.02, 0.98)]
+    low, high = np.partition(values, places, axis=0)[places]
     middle = (low + high) / 2
     above = values > middle
     n_above, n_below = above.sum(axis=0), (~above).sum(axis=0)
@@ -259,19 +260,18 @@ def _span(model, globals_, hyper, block):
 
 
 def _remix(model, globals_, hyper, block, random):
-    seed = np.random.RandomState(random.integers(2**31))
     skewed, from_rows = random.random(2) < (P_SKEWED, P_ROWS)
     K = model.n_components
     if from_rows:
         white = model.last_rows.result(
             (block,), lambda _: whitened(block.values.astype(np.float64), K)
         )
-        mixed = from_white(*white, K, hyper, seed, skewed)
+        mixed = from_white(*white, K, hyper, random, skewed)
     else:
         directions, *white = model.last_span.result(
             (globals_, hyper, block), lambda given: _span(model, *given)
         )
-        mixed = from_white(*white, K, hyper, seed, skewed) @ directions
+        mixed = from_white(*white, K, hyper, random, skewed) @ directions
     precision = np.diag(np.diag(globals_.precision))
     return Components(precision, precision @ mixed), hyper
 
