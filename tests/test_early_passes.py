@@ -17,7 +17,7 @@ from sktemper._engine import _passes
 from sktemper.schedules import ConstantSchedule, ExponentialSchedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-N_ROWS, N_EARLY, N_HOT = 600, 75, 50
+N_ROWS, N_EARLY, N_HOT = 600, 75, 30
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +74,14 @@ def test_an_interrupted_fit_continues_with_the_same_bits(X, n_passes):
     for name in ("means_", "covariances_", "weights_"):
         assert_array_equal(getattr(again, name), getattr(expected, name))
     assert again.n_samples_seen_ == expected.n_samples_seen_
+
+
+@pytest.mark.parametrize("change", [{"batch_size": 200}, {"learning_rate": 0.5}])
+def test_a_fit_that_continues_by_other_steps_uses_all_rows(X, change):
+    estimator = mixture(warm_start=True).set_callbacks(StopAt(7)).fit(X)
+    before = estimator.n_samples_seen_
+    estimator.set_params(**change).set_callbacks().fit(X)
+    assert estimator.n_samples_seen_ - before == N_ROWS * (estimator.n_iter_ - 7)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 
@@ -86,6 +87,23 @@ def test_clusters_on_a_lattice_are_found(n_columns, spacing, form):
     assert mixture.n_active_components_ == len(centres)
     assert adjusted_rand_score(labels, mixture.labels_) > 0.9
     assert mixture.plain_is_better_
+
+
+def test_an_interrupted_comparison_is_repeated(monkeypatch):
+    X = grid(3)
+    mixture = sktemper.AnnealedGaussianMixture(9, random_state=0, warm_start=True)
+    expected = clone(mixture).fit(X)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_fit._Fit, "_plain_fits", interrupted)
+        mixture.fit(X)
+    mixture.fit(X)
+    assert mixture.n_iter_ == expected.n_iter_
+    np.testing.assert_array_equal(mixture.means_, expected.means_)
+    assert mixture.fit(X).n_iter_ > expected.n_iter_
 
 
 def test_slow_plain_fits_are_kept_if_they_are_better(monkeypatch):

@@ -220,6 +220,10 @@ def test_permuted_groups_do_not_differ():
         permuted = np.random.default_rng(seed).permutation(group)
         contrasts = word_contrasts(lda, X, permuted)
         assert not any(sum(words.values(), []) for words in contrasts.top_words())
+        table = contrasts.table(None)
+        assert not (table["low"] > 1.0).any() and not (table["high"] < 1.0).any()
+        larger = table[table["ratio"] > 1.0 + 1e-9]
+        assert not larger.duplicated(["topic", "word"]).any()
         own = contrasts.topic_word(0) / lda.topic_word_
         assert np.abs(np.log(own)).max() < 0.3
 

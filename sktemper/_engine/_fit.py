@@ -315,15 +315,18 @@ def _critical_temperatures(training, problem, hyper):
 def _plan_passes(training, state, n_rows, moves):
     """Plan `max_iter` passes and all moves, unless an earlier plan is unfinished.
 
-    If an earlier plan has no passes left but some moves, it counts as finished if the
-    policy for moves has changed its number of phases, or if the temperature exceeds 1.
+    A plan whose fit was interrupted before its comparison with a plain fit is
+    unfinished.  If an earlier plan has no passes left but some moves, it counts as
+    finished if the policy for moves has changed its number of phases, or if the
+    temperature exceeds 1.
     """
     most = numbers_of_moves(moves)
     left = state.moves.left
     left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
     state.moves = state.moves._replace(left=left)
     progress = state.progress
-    if is_finished(state):
+    is_compared = state.start is None or state.policies.temperature != 1.0
+    if is_finished(state) and is_compared:
         progress.planned_passes = progress.passes + training.max_iter
         state.moves = state.moves._replace(left=most)
     if n_rows != progress.total_rows:

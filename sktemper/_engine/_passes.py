@@ -289,9 +289,12 @@ def early_passes(problem, policies, state):
     will be compared with a plain fit.  The number is 0 if all passes use all rows.
     """
     rows, model, tempering = problem.rows, problem.model, policies.tempering
-    if state.start is None or not are_planned(policies, state.policies.tempering):
+    is_whole = takes_whole_steps(policies, state.policies.learning_rate)
+    is_whole &= state.policies.batch_size >= len(rows)  # both may have changed
+    if state.start is None or not is_whole:
         return rows, 0
-    if model.keeps_local or problem.labels is not None:
+    is_planned = are_planned(policies, state.policies.tempering)
+    if not is_planned or model.keeps_local or problem.labels is not None:
         return rows, 0
     n_early = max(SHARE_OF_EARLY * len(rows), FEWEST_EARLY)
     n_early = max(n_early, n_products(model, problem.data, 1))

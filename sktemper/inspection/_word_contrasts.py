@@ -202,7 +202,9 @@ class _Posterior(NamedTuple):
                 np.where(is_below, middle, low),
                 np.where(is_below, high, middle),
             )
-        return high
+        below = self.below(0.0)
+        is_equal = (below <= level) & (level <= below + self.weights[0])
+        return np.where(is_equal, 0.0, high)
 
 
 def _posterior(words, prior):
