@@ -77,6 +77,7 @@ class Plan(NamedTuple):
     temperature: float = AUTO_START
     critical_temperatures: tuple | None = None
     most_steps: int = AUTO_LENGTH
+    _new_fields = ("most_steps",)
 
     def start(self) -> float:
         """Return the temperature of ``start="auto"``.

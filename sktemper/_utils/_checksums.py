@@ -63,7 +63,7 @@ def _checksum(value, crc=0, outer=()):
     if isinstance(value, dict):
         return _add_items(_add_items(crc, value, outer), value.values(), outer)
     if isinstance(value, list | tuple):
-        return _add_items(crc, value, outer)
+        return _add_items(crc, _without_new_fields(value), outer)
     if isinstance(value, set | frozenset):
         return _add_items(crc, sorted(_checksum(item) for item in value), outer)
     if sparse.issparse(value):
@@ -74,6 +74,18 @@ def _checksum(value, crc=0, outer=()):
     if id(value) in outer or not {getattr(kind, way, None) for way in WAYS} <= USUAL:
         return crc
     return _checksum(value.__getstate__(), crc, (*outer, id(value)))
+
+
+def _without_new_fields(value):
+    """Return a named tuple without the fields that pickles of older versions lack.
+
+    The class lists them in ``_new_fields``; they are omitted at their defaults.
+    """
+    if not (new := getattr(value, "_new_fields", ())):
+        return value
+    defaults = value._field_defaults
+    fields = zip(value._fields, value, strict=True)
+    return [item for name, item in fields if name not in new or item != defaults[name]]
 
 
 def _add(crc, kind, value):
