@@ -281,7 +281,7 @@ def test_wide_clusters_are_found_by_defaults():
     X += (
         random.normal(size=X.shape) * np.exp(random.uniform(-0.7, 0.7, 5))[labels, None]
     )
-    mixture = AnnealedGaussianMixture(10, moves=FEW, random_state=0).fit(X)
+    mixture = AnnealedGaussianMixture(10, random_state=0).fit(X)
     assert mixture.covariance_type_ == "spherical"
     assert mixture.n_active_components_ == 5
     assert adjusted_rand_score(labels, mixture.labels_) > 0.9

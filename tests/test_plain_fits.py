@@ -63,6 +63,7 @@ CASES = {
 def test_annealed_fits_are_not_below_plain_fits(case):
     name, n_components, data = CASES[case]
     X, settings = data(), {"n_components": n_components, "random_state": 0}
+    settings |= {"tol": 1e-5, "max_iter": 300}
     annealed = getattr(sktemper, f"Annealed{name}")(**settings)
     settings |= {"tempering": None, "moves": None, "batch_size": None}
     plain = getattr(sktemper, f"Tempered{name}")(**settings)

@@ -18,6 +18,7 @@ from sktemper import (
 from sktemper._families import MixtureAscent
 from sktemper.model import Powers, Request
 from sktemper.model._contract import Ascent
+from sktemper.schedules import ExponentialSchedule
 
 TYPES = ("full", "tied", "diag", "spherical")
 each_type = pytest.mark.parametrize("covariance_type", TYPES)
@@ -120,6 +121,7 @@ def test_certain_components_have_the_densities_of_scipy(covariance_type):
 def test_many_degrees_of_freedom_give_the_gaussian_mixture(covariance_type):
     X, _ = tailed(0, 200, [[0, 0], [6, 2], [0, 8]], 5.0)
     settings = {"covariance_type": covariance_type, "random_state": 0}
+    settings["schedule"] = ExponentialSchedule("auto", length=50)
     gaussian = AnnealedGaussianMixture(6, moves="split_merge", **settings).fit(X)
     student = AnnealedStudentMixture(
         6, moves="split_merge", degrees_of_freedom=1e8, **settings

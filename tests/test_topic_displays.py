@@ -1,11 +1,12 @@
 """Displays of topics, mixtures and components, drawn without a screen."""
 
 import builtins
+import warnings
 
 import numpy as np
 import pandas
 import pytest
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
@@ -45,7 +46,9 @@ def search(counts):
     lda = AnnealedLDA(
         random_state=0, max_iter=2, batch_size=20, doc_update="variational"
     )
-    return GridSearchCV(lda, grid, cv=3).fit(counts)
+    with warnings.catch_warnings():  # the fits are short
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return GridSearchCV(lda, grid, cv=3).fit(counts)
 
 
 def test_topic_words(plt, lda):

@@ -325,8 +325,8 @@ def _plan_passes(training, state, n_rows, moves):
     left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
     state.moves = state.moves._replace(left=left)
     progress = state.progress
-    is_compared = state.start is None or state.policies.temperature != 1.0
-    if is_finished(state) and is_compared:
+    compares = state.start is not None and state.policies.temperature == 1.0
+    if is_finished(state) and not (compares and any(most)):
         progress.planned_passes = progress.passes + training.max_iter
         state.moves = state.moves._replace(left=most)
     if n_rows != progress.total_rows:
