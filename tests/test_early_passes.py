@@ -94,7 +94,8 @@ def test_parts_and_threads_use_the_same_rows(X, n_jobs):
 
 
 @pytest.mark.parametrize(
-    "case", ["ends hot", "time in passes", "labels", "local parameters", "mini-batches"]
+    "case",
+    ["ends hot", "time in passes", "labels", "weights", "local parameters", "batches"],
 )
 def test_all_rows_are_used_where_a_part_would_not_do(X, case):
     parameters, given = {}, {}
@@ -104,7 +105,9 @@ def test_all_rows_are_used_where_a_part_would_not_do(X, case):
         parameters["schedule"] = ExponentialSchedule(4.0, length=5, unit="passes")
     if case == "labels":
         given["labels"] = np.where(np.arange(N_ROWS) < 9, np.arange(N_ROWS) % 3, -1)
-    if case == "mini-batches":
+    if case == "weights":
+        given["sample_weight"] = np.where(np.arange(N_ROWS) % 20, 1e-6, 1.0)
+    if case == "batches":
         parameters["batch_size"] = 300
     estimator = mixture(max_iter=8, **parameters)
     if case == "local parameters":

@@ -46,9 +46,9 @@ def test_tokens_information_and_variance(fitted):
     lda, X, group = fitted
     lda.hide_common_words = False
     table = lda.explain(X, min_probability=0.0)
-    names, by_word, by_topic, information, variance = _word_contrasts._expected_tokens(
-        lda, X, group
-    )
+    names, *parts = _word_contrasts._expected_tokens(lda, X, group)
+    by_word, by_topic, information, variance, enough = parts
+    assert enough.all() and enough.shape == (2, N_TOPICS)
     lda.hide_common_words = True
     phi = np.zeros((*X.shape, N_TOPICS))
     places = table["document"], table["word"].astype(int), table["topic"]
@@ -92,17 +92,19 @@ def test_shares_of_tokens_whose_topic_is_uncertain():
     inverse = np.linalg.inv(np.array(curvature) / 4e-8)
     by_word = [sparse.csc_array(phi[own].sum(axis=0)[None]) for own in (first, ~first)]
     information = (phi**2).sum(axis=0)[None]
-    given = by_word, np.full((2, 2), 50.0), information, information
+    enough = np.array([[True] * 2, [False] * 2])
+    given = by_word, np.full((2, 2), 50.0), information, information, enough
     for topic, words in enumerate(_word_contrasts._words_of_topics(*given)):
         expected = 0.5 - (inverse @ slope)[topic] / 2e-4
         np.testing.assert_allclose(words.shares[0, 0], expected, rtol=1e-4)
-        np.testing.assert_allclose(words.size, -0.25 / inverse[topic, topic], rtol=1e-3)
+        size = [-0.25 / inverse[topic, topic], 0.0]
+        np.testing.assert_allclose(words.size[:, 0], size, rtol=1e-3)
 
 
 # -- log ratios ------------------------------------------------------------------------
 WORDS = _Words(
     np.arange(5),
-    np.array([3.0, 20.0, 20.0, 500.0, 500.0]),
+    np.tile([3.0, 20.0, 20.0, 500.0, 500.0], (2, 1)),
     np.array([[0.9, 0.1, 1.0, 0.3, 0.5], [0.1, 0.9, 0.0, 0.7, 0.5]]),
     np.array([[-0.5], [0.5]]),
 )
@@ -112,7 +114,7 @@ def test_evidence_of_log_ratios_is_an_integral():
     ratios = _LogRatios.of_words(WORDS)
     for group in range(2):
         for word in range(5):
-            n, share = WORDS.size[word], WORDS.shares[group, word]
+            n, share = WORDS.size[group, word], WORDS.shares[group, word]
 
             def log_likelihood(r, n=n, share=share, offset=WORDS.log_odds[group, 0]):
                 p = 1.0 / (1.0 + np.exp(-offset - r))
@@ -136,9 +138,10 @@ def test_the_prior_has_the_largest_evidence():
     random = np.random.default_rng(1)
     r = np.where(random.random(3000) < 0.7, 0.0, random.normal(size=3000))
     share = random.binomial(200, 1.0 / (1.0 + np.exp(-r))) / 200
-    words = _Words(np.arange(3000), np.full(3000, 200.0), share[None], np.zeros((1, 1)))
+    size = np.full((1, 3000), 200.0)
+    words = _Words(np.arange(3000), size, share[None], np.zeros((1, 1)))
     ratios = _LogRatios.of_words(words)
-    prior = ratios.best_prior()
+    prior = ratios.best_prior(size > 0)
     assert prior[0] == pytest.approx(0.7, abs=0.06)
     assert SCALES**2 @ prior[1:] == pytest.approx(0.3, rel=0.15)
     evidence = np.exp(np.vstack([np.zeros(3000), ratios.log_evidence[:, 0]]))
@@ -228,6 +231,22 @@ def test_permuted_groups_do_not_differ():
         assert np.abs(np.log(own)).max() < 0.3
 
 
+def test_few_documents_do_not_differ():
+    """The words of a long text are no words of its group, nor of all other groups."""
+    X, _, _, _ = documents(5, 400)
+    random = np.random.default_rng(0)
+    own = random.choice(N_FEATURES, 40, replace=False)
+    long = np.bincount(random.choice(own, 900), minlength=N_FEATURES)
+    X = sparse.vstack([X, sparse.csr_array(long[None])]).tocsr()
+    lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)
+    for size in (0, 2):
+        group = np.array(["others"] * X.shape[0])
+        group[-1 - size :] = "few"
+        contrasts = word_contrasts(lda, X, group)
+        assert (contrasts.table(None)["q_value"] > 0.05).all()
+        np.testing.assert_allclose(contrasts.topic_word("few"), lda.topic_word_)
+
+
 def test_repeated_words_of_a_document_count_less():
     """A word that one document repeats is no difference between groups."""
     X, group, _, _ = documents(4, 600)
@@ -297,9 +316,14 @@ def test_bad_input(fitted, change, message):
 def test_words_are_drawn_with_their_intervals(plt, fitted):
     lda, X, group = fitted
     contrasts = word_contrasts(lda, X, group)
-    display = WordContrastsDisplay.from_contrasts(contrasts, 1, n_words=4, capsize=2)
-    table = contrasts.table(4)
-    rows = table[(table["topic"] == 1) & (table["ratio"] > 1.0)]
+    topic = int(np.argmax([sum(map(len, t.values())) for t in contrasts.top_words()]))
+    display = WordContrastsDisplay.from_contrasts(
+        contrasts, topic, n_words=4, capsize=2
+    )
+    table = contrasts.table(None)
+    rows = table[(table["topic"] == topic) & (table["ratio"] > 1.0)]
+    rows = rows[rows["q_value"] <= 0.05].groupby("group", sort=False).head(4)
+    assert len(rows)
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert labels == rows["word"].tolist() and display.groups == rows["group"].tolist()
     segments = [s for artist in display.artists_ for s in artist[2][0].get_segments()]

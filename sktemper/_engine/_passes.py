@@ -298,7 +298,10 @@ def early_passes(problem, policies, state):
         return rows, 0
     n_early = max(SHARE_OF_EARLY * len(rows), FEWEST_EARLY)
     n_early = max(n_early, n_products(model, problem.data, 1))
-    is_large = 2 * n_early <= len(rows)
+    n_rows, weight = len(rows), problem.sample_weight
+    if weight is not None:  # as many rows of equal weights tell as much
+        n_rows = np.sum(weight) ** 2 / np.square(weight).sum()
+    is_large = 2 * n_early <= n_rows
     if not is_large or tempering.schedule_of_temperatures().unit != "steps":
         return rows, 0
     n_passes = state.progress.planned_passes

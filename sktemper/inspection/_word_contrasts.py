@@ -24,6 +24,9 @@ ADDED_EQUAL = 1.0
 FEW_TOKENS = 1e-3
 #: Words of fewer effective tokens in a topic have the ratio 1.
 LEAST_TOKENS = 2.0
+#: A group and all others need so many documents of a topic, in effect, to compare its
+#: words: the variance over fewer documents is unknown.
+LEAST_DOCUMENTS = 10.0
 #: Largest expected share of wrong directions among the words of `top_words`.
 MOST_WRONG = 0.05
 TINY = np.finfo(float).tiny
@@ -60,9 +63,10 @@ def _sums(model, block, prepared, leverage):
 
 
 def _expected_tokens(lda, X, covariates):
-    """Return groups, tokens of words in each, their sums, information and variance.
+    """Return groups, and what `_words_of_topics` takes.
 
-    Except for the groups, the results have a column for each topic.
+    These are tokens of words in each group, their sums, information, variance, and
+    whether there are enough documents, with a column for each topic.
     """
     with lda._fitted_problem(X) as problem:
         model, prepared = problem.model, lda._prepared(problem.model)
@@ -72,6 +76,7 @@ def _expected_tokens(lda, X, covariates):
         gamma = np.concatenate(list(problem.map(gamma_at_one, prepared)))
         tokens = np.maximum(gamma - prepared.doc_topic_prior[0], 0.0)
         by_word, by_topic, information, variance = [], [], 0.0, 0.0
+        enough = _have_documents(tokens, labels)
         for group in range(len(cells.index)):
             sums, squares = np.zeros((model.n_features, 4 * model.n_topics)), 0.0
             rows = np.flatnonzero(labels == group)
@@ -86,19 +91,29 @@ def _expected_tokens(lda, X, covariates):
             by_topic.append(n.sum(axis=0))
             by_word.append(sparse.csc_array(np.where(n < FEW_TOKENS, 0.0, n)))
     groups = [group[0] if len(group) == 1 else group for group in cells.index]
-    return groups, by_word, np.array(by_topic), information, variance
+    return groups, by_word, np.array(by_topic), information, variance, enough
+
+
+def _have_documents(tokens, labels):
+    """Return whether each group, and all others, have documents of each topic."""
+    is_member = labels == np.arange(labels.max() + 1)[:, None]
+    enough = True
+    for chosen in (is_member, ~is_member):
+        total, square = (chosen.astype(float) @ part for part in (tokens, tokens**2))
+        enough &= total**2 > LEAST_DOCUMENTS * square
+    return enough
 
 
 class _Words(NamedTuple):
     """Words of a topic of which the documents tell something, and their tokens."""
 
     columns: np.ndarray  # (n_words,)
-    size: np.ndarray  # effective number of tokens, (n_words,)
+    size: np.ndarray  # effective number of tokens, or 0, (n_groups, n_words)
     shares: np.ndarray  # of the groups among these, (n_groups, n_words)
     log_odds: np.ndarray  # of the groups among all tokens of the topic, (n_groups, 1)
 
 
-def _words_of_topics(by_word, by_topic, information, variance):
+def _words_of_topics(by_word, by_topic, information, variance, enough):
     """Yield the `_Words` of each topic.
 
     Newton's step from equal words gives their shares.  A word may differ in the topic
@@ -121,7 +136,8 @@ def _words_of_topics(by_word, by_topic, information, variance):
         excess -= slope[columns] * (surplus[:, columns] - excess)
         shares = np.clip(share + excess / known[columns], 0.0, 1.0)
         log_odds = np.log(share / (1.0 - share))
-        yield _Words(columns, size[columns], shares / shares.sum(axis=0), log_odds)
+        size = enough[:, [topic]] * size[columns]
+        yield _Words(columns, size, shares / shares.sum(axis=0), log_odds)
 
 
 # -- log ratios ------------------------------------------------------------------------
@@ -157,11 +173,14 @@ class _LogRatios(NamedTuple):
         weights = np.exp(logs - logs.max(axis=0)) * prior[:, None, None]
         return weights / weights.sum(axis=0)
 
-    def best_prior(self):
-        """Return the weights of the scales with the largest evidence."""
+    def best_prior(self, informs):
+        """Return the weights of the scales with the largest evidence.
+
+        ``informs`` is where there are tokens.
+        """
         prior = np.array(START)
         for _ in range(N_EM):
-            prior = self.weights(prior).sum(axis=(1, 2))
+            prior = self.weights(prior)[:, informs].sum(axis=1)
             prior[0] += ADDED_EQUAL
             prior /= prior.sum()
         return prior
@@ -333,12 +352,17 @@ class WordContrasts:
             For each group a list of words, largest ratio first.  About 5 % of the words
             of all lists are expected to be wrong: their q-values are at most .05.
         """
-        columns = self._columns(positive_int(n_words, "n_words"), 0.95, MOST_WRONG)
         words = [{group: [] for group in self.groups} for _ in self._words]
-        for topic, group, word, ratio, *_ in zip(*columns.values(), strict=True):
-            if ratio > 1.0:
-                words[topic][self.groups[group]].append(word)
+        for row in self._found(positive_int(n_words, "n_words"), 0.95):
+            words[row["topic"]][self.groups[row["group"]]].append(row["word"])
         return words
+
+    def _found(self, n_words, interval):
+        """Return rows of the table, as dicts, for the words of `top_words`."""
+        columns = self._columns(n_words, interval, MOST_WRONG)
+        rows = zip(*columns.values(), strict=True)
+        rows = [dict(zip(columns, row, strict=True)) for row in rows]
+        return [row for row in rows if row["ratio"] > 1.0]
 
     def topic_word(self, group: Any) -> np.ndarray:
         """Return the probabilities of words in the topics for a group.
@@ -428,6 +452,9 @@ def word_contrasts(
     prior of the log ratios of a topic is a mixture of 0 and normal distributions with
     five scales, whose weights are estimated (empirical Bayes) [1]_.
 
+    A word does not differ where a group, or all others together, have fewer than ten
+    documents of the topic, in effect: ten of equal lengths, or more.
+
     If groups have no topic in common, because the fit has one for each group, the words
     of these topics do not differ.  Documents by the same author are taken as
     independent, as in `topic_regression`.
@@ -455,7 +482,7 @@ def word_contrasts(
     names = lda._names(feature_names)
     groups, *tokens = _expected_tokens(lda, X, covariates)
     words = list(_words_of_topics(*tokens))
-    priors = [_LogRatios.of_words(own).best_prior() for own in words]
+    priors = [_LogRatios.of_words(own).best_prior(own.size > 0) for own in words]
     wrong = [_posterior(*pair).wrong() for pair in zip(words, priors, strict=True)]
     ends = np.cumsum([part.size for part in wrong])[:-1]
     q = np.split(_q_values(np.concatenate([part.ravel() for part in wrong])), ends)

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._utils._arguments import is_integer, positive_int, refuse
+from .._utils._arguments import check_interval, is_integer, positive_int, refuse
 from .._utils._typing import Axes, Float, Int
 from ._axes import Display, topic_colours
 
@@ -76,7 +76,7 @@ class WordContrastsDisplay(Display):
         topic : int
             Index of the topic.
         n_words : int, default=10
-            Largest number of words of each group; ratios are above 1.
+            Largest number of words of each group, of those that ``top_words`` finds.
         interval : float, default=0.95
             Probability of the intervals, between 0 and 1.
         ax : matplotlib Axes, default=None
@@ -92,12 +92,19 @@ class WordContrastsDisplay(Display):
         n_topics = contrasts.tokens_.shape[1]
         if not is_integer(topic) or not 0 <= topic < n_topics:
             refuse("topic", f"an int from 0 to {n_topics - 1}", topic)
-        table = contrasts.table(positive_int(n_words, "n_words"), interval)
-        table = table[(table["topic"] == topic) & (table["ratio"] > 1.0)]
-        ends = [table[name].to_numpy() for name in ("ratio", "low", "high")]
-        words, groups = table["word"].tolist(), table["group"].tolist()
+        check_interval(interval)
+        found = contrasts._found(positive_int(n_words, "n_words"), interval)
+        found = [row for row in found if row["topic"] == topic]
+        names = "ratio", "low", "high", "word", "group"
+        ratio, low, high, words, groups = (
+            [row[name] for row in found] for name in names
+        )
         display = cls(
-            ratio=ends[0], low=ends[1], high=ends[2], words=words, groups=groups
+            ratio=np.array(ratio),
+            low=np.array(low),
+            high=np.array(high),
+            words=words,
+            groups=[contrasts.groups[group] for group in groups],
         )
         return display.plot(ax, **artist_kw)
 
@@ -129,6 +136,8 @@ class WordContrastsDisplay(Display):
             self.artists_.append(ax.errorbar(ratio, rows[own], xerr=ends, **style))
         ax.axvline(1.0, color="0.6", linewidth=0.8, zorder=0)
         ax.set_xscale("log", base=2)
+        low, high = ax.get_xlim()
+        ax.set_xlim(min(low, 0.5), max(high, 2.0))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set_yticks(rows, self.words, fontsize=8)
         ax.set_ylim(len(rows) - 0.4, -0.6)
