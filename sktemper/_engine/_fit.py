@@ -227,7 +227,7 @@ def plan_stream(training, problem, state, fresh):
     if fresh:
         state.policies.plan = _plan_of_stream(training, problem, state)
     policies = _resolved_policies(training, model, state, RobbinsMonro())
-    state.best = None
+    state.best = state.start = None
     if training.total_samples is not None:
         progress = state.progress
         progress.first_rows_digest = _noted(progress.first_rows_digest, data)
@@ -326,6 +326,7 @@ def _plan_passes(training, state, n_rows, moves):
     state.moves = state.moves._replace(left=left)
     progress = state.progress
     compares = state.start is not None and state.policies.temperature == 1.0
+    compares = compares and n_rows == progress.total_rows
     if is_finished(state) and not (compares and any(most)):
         progress.planned_passes = progress.passes + training.max_iter
         state.moves = state.moves._replace(left=most)

@@ -3,7 +3,7 @@
 #ifndef SKTEMPER_FACTORIAL_ASCENT_H
 #define SKTEMPER_FACTORIAL_ASCENT_H
 
-enum { LEARNS_NOISE = 1, LEARNS_INCLUSION = 2 };
+enum { LEARNS_NOISE = 1, LEARNS_INCLUSION = 2, ROWS_OF_SUM = 2048 };
 
 #define LOG_2_PI_ 1.83787706640934548356
 
@@ -283,11 +283,16 @@ static void NAME(factorial_statistics)(const factorial_block *b, factorial_room 
     for (intptr_t k = 0; k < K; k++)
         for (intptr_t j = 0; j < k; j++)
             room->second[j * K + k] = room->second[k * K + j];
-    NAME(pack_columns)(N, K, weighted, K, 1, room->panels);
-    NAME(product)(D, N, K, b->columns, N, room->panels, turned);
-    for (intptr_t k = 0; k < K; k++)
-        for (intptr_t d = 0; d < D; d++)
-            room->cross[k * D + d] = (double)turned[d * K + k];
+    /* sums of floats over more rows would lose precision */
+    memset(room->cross, 0, (size_t)(K * D) * sizeof(double));
+    for (intptr_t first = 0; first < N; first += ROWS_OF_SUM) {
+        const intptr_t n = N - first < ROWS_OF_SUM ? N - first : ROWS_OF_SUM;
+        NAME(pack_columns)(n, K, weighted + first * K, K, 1, room->panels);
+        NAME(product)(D, n, K, (const REAL *)b->columns + first, N, room->panels, turned);
+        for (intptr_t k = 0; k < K; k++)
+            for (intptr_t d = 0; d < D; d++)
+                room->cross[k * D + d] += (double)turned[d * K + k];
+    }
 }
 
 /* An ascent, for the functions of `mixture_methods`. */

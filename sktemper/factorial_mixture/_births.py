@@ -13,6 +13,9 @@ from ..model import IllDefined, Powers, Request
 from ._inference import Components, Couplings, Inference
 
 # -- initial means of the components: noise, samples, or results of other methods ------
+#: Samples are optimised without a feature in calls of this number, divided by the
+#: square of the number of features; longer calls would delay Ctrl-C.
+MOST_IN_CALL, FEWEST_IN_CALL = 130_000, 64
 #: NMF accepts negative values up to this ratio of the sums of squares.
 MOST_NEGATIVE = 0.1
 #: Largest number of steps of FastICA, and change of directions at which it stops.
@@ -321,12 +324,14 @@ def rises_without(model, components, hyper, block):
     rises = -len(nu) * np.log1p(-hyper.inclusion_probability)
     rows, features = np.nonzero(nu > PRESENT)
     # grams of samples that have many features would need much memory at once
-    groups = [slice(None)]
+    groups = [np.arange(len(rows))]
     if block.missing is not None:
-        groups = [features == k for k in range(K)]
+        groups = [np.flatnonzero(features == k) for k in range(K)]
+    most = max(MOST_IN_CALL // (K * K), FEWEST_IN_CALL)
     for group in groups:
-        own, k = rows[group], features[group]
-        if len(own):
+        for start in range(0, len(group), most):
+            chosen = group[start : start + most]
+            own, k = rows[chosen], features[chosen]
             part, without = inference.of(own), nu[own]
             part.products[np.arange(len(k)), k] = NEVER
             without[np.arange(len(k)), k] = 0.0

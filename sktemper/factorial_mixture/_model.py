@@ -49,6 +49,8 @@ BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
 LOCAL_TOL, MAX_LOCAL_ITER = 1e-3, 100
 #: Typical number of sweeps over a sample, with those of the cooling.
 SWEEPS = 30
+#: Time of a sample besides these, as a number of multiplications.
+PER_ROW = 500
 #: Initial precision of the means, as a number of samples.
 START_SAMPLES = 100
 
@@ -121,7 +123,7 @@ class FactorialMixtureModel(NaturalModel):
     def products_per_value(self):
         """Approximate number of multiplications of a local step per value of a row."""
         K = self.n_components
-        return 2 * K + SWEEPS * K * K / self.n_features
+        return 2 * K + (SWEEPS * K * K + PER_ROW) / self.n_features
 
     # -- data ------------------------------------------------------------------------
     def n_observed(self, block):
@@ -395,17 +397,18 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def ascent(self, block, hyper, row_weight=None):
-        ascent = self.ascent_on(block, row_weight)
         has_room = len(block.values) <= self.block_size
-        if isinstance(ascent, FactorialAscent):
+        if self._kind_of_ascent(block) is FactorialAscent:
             has_room = block.values.size <= MOST_VALUES
-        return ascent if has_room else None
+        return self.ascent_on(block, row_weight) if has_room else None
 
     def ascent_on(self, block, row_weight=None):
         """Return an ascent on any number of rows, by the kernel if possible."""
+        return self._kind_of_ascent(block)(self, block, row_weight)
+
+    def _kind_of_ascent(self, block):
         by_kernel = self.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(self))
         by_kernel = by_kernel and block.missing is None
-        kind = FactorialAscent if by_kernel else MixtureAscent
-        return kind(self, block, row_weight)
+        return FactorialAscent if by_kernel else MixtureAscent
 
     propose_birth = replace_components
