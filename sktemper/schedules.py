@@ -368,7 +368,8 @@ class ExponentialSchedule(_Ramp):
     length : float or "auto", default="auto"
         Time at which ``stop`` is reached; longer if results differ between starts.
         "auto" is 150 steps, 30 for Gaussian mixtures in one batch, but at most half of
-        the planned steps and five passes, or 15 steps in a stream of unknown length.
+        the planned steps; with mini-batches, at most five passes; 15 steps in a stream
+        of unknown length.
     unit : {"steps", "passes"}, default="steps"
         Unit of ``t`` and ``length``.  "passes" are the samples used, divided by the
         size of the data, so that a stream needs ``total_samples``.

@@ -281,7 +281,7 @@ class WordContrasts:
         interval: Float = 0.95,
         output: Literal["pandas", "polars"] = "pandas",
     ) -> DataFrame:
-        """Return a data frame of the words that each group uses more in each topic.
+        """Return a data frame of the words with the largest ratios, by topic and group.
 
         Parameters
         ----------
