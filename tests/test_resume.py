@@ -165,7 +165,7 @@ def test_ctrl_c_within_a_long_kernel(n_jobs, method):
         getattr(fitted, method)(X)
     assert time.perf_counter() - begin < 2
     np.testing.assert_array_equal(fitted.components_, before)
-    assert threading.active_count() == n_threads
+    assert threading.active_count() <= n_threads  # those of other tests may end
     assert_usable(fitted.set_params(max_doc_update_iter=1), X)
 
 
