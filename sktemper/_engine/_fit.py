@@ -326,8 +326,8 @@ def _plan_passes(training, state, n_rows, moves):
     state.moves = state.moves._replace(left=left)
     progress = state.progress
     compares = state.start is not None and state.policies.temperature == 1.0
-    compares = compares and n_rows == progress.total_rows
-    if is_finished(state) and not (compares and any(most)):
+    compares = compares and any(most) and n_rows == progress.total_rows
+    if is_finished(state) and not compares:
         progress.planned_passes = progress.passes + training.max_iter
         state.moves = state.moves._replace(left=most)
     if n_rows != progress.total_rows:

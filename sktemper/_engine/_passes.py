@@ -110,7 +110,6 @@ MOST_CHECKED = 256
 #: Smallest number of batches that a batch of a stream represents.
 BATCHES_OF_STREAM = 25
 
-
 #: Key of the random rows of early passes.
 EARLY = 10
 #: Early passes of large data use this share of the rows, but at least so many, and at

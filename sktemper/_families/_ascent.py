@@ -24,9 +24,9 @@ class MixtureAscent(Ascent):
 
     def start(self, globals_, hyper, local=None):
         self._state, self._prepared, self.local = (globals_, hyper), None, None
-        n_rows = np.shape(self.model.n_observed(self.block))
-        if self.keeps_local and np.shape(local)[:1] == n_rows:
-            self.local = local
+        if self.keeps_local and local is not None:
+            n_rows = np.shape(self.model.n_observed(self.block))
+            self.local = local if np.shape(local)[:1] == n_rows else None
 
     def parameters(self):
         return self._state
