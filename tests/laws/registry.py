@@ -1,0 +1,187 @@
+"""The subjects of the laws: estimators with settings, and functions with results.
+
+`SUBJECTS` has each estimator of the tests' registry with pairs of its options, and data
+that are drawn anew for each law.  `RESULTS` has each public function and method that
+returns densities, p-values, intervals, labels, alarms or tables.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from registry import ESTIMATORS
+from scipy import sparse
+
+
+class Subject(NamedTuple):
+    """An estimator with settings.
+
+    Attributes
+    ----------
+    name : str
+    make : callable
+        Function from parameters to a new estimator.
+    draw : callable
+        Function from a `numpy.random.Generator` and a number of rows to new data.
+    row : Row
+        Its row in the registry of the tests.
+    kind : str
+        "Annealed", "Tempered", "SVIPlus" or "".
+    """
+
+    name: str
+    make: Callable
+    draw: Callable
+    row: NamedTuple
+    kind: str
+
+
+class Result(NamedTuple):
+    """A public function or method that returns results.
+
+    Attributes
+    ----------
+    name : str
+        Name with its module or class, such as "inspection.topic_regression".
+    returns : set of str
+        Of "density", "p-value", "interval", "alarm", "label", "number", "words" and
+        "table".
+    """
+
+    name: str
+    returns: frozenset
+
+
+# -- data ------------------------------------------------------------------------------
+# Clusters have unequal sizes and scales, and columns unequal units and places.
+
+
+def shares_of(random, n_clusters=3):
+    """Return unequal shares of clusters."""
+    return random.dirichlet(np.full(n_clusters, 4.0))
+
+
+def numbers(random, n_rows=120, n_columns=3):
+    """Draw clusters of numbers, in units that differ between columns."""
+    y = random.choice(3, size=n_rows, p=shares_of(random))
+    centres = random.normal(0, 6, size=(3, n_columns))
+    X = centres[y] + random.gamma(4, 0.25, size=(3, n_columns))[y] * random.normal(
+        size=(n_rows, n_columns)
+    )
+    return X * 10.0 ** random.integers(-2, 3, n_columns) + random.normal(0, 10)
+
+
+def answers(random, n_rows=120):
+    chances = random.beta(0.5, 0.5, size=(3, 12))
+    y = random.choice(3, size=n_rows, p=shares_of(random))
+    return (random.random((n_rows, 12)) < chances[y]) * 1.0
+
+
+def mixed(random, n_rows=120):
+    """Draw options, yes or no, counts and numbers, with gaps."""
+    y = random.choice(3, size=n_rows, p=shares_of(random))
+    chances = random.dirichlet(np.full(4, 0.5), size=(3, 2))
+    options = [[random.choice(4, p=chances[k, j]) for k in y] for j in range(2)]
+    yes = random.random((n_rows, 3)) < random.beta(0.5, 0.5, size=(3, 3))[y]
+    counts = random.poisson(random.gamma(1.0, 10.0, size=3)[y])
+    values = random.normal(size=(n_rows, 2)) + 3.0 * random.normal(size=(3, 2))[y]
+    X = np.column_stack([*options, yes, counts, values])
+    X[random.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def documents(random, n_rows=120, n_words=60):
+    topics = random.dirichlet(np.full(n_words, 0.1), size=4)
+    weights = random.dirichlet(np.full(4, 0.2), size=n_rows)
+    lengths = random.poisson(random.gamma(2.0, 15.0, size=n_rows))
+    probabilities = weights @ topics
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return sparse.csr_array(random.multinomial(lengths, probabilities).astype(np.int32))
+
+
+def features(random, n_rows=120):
+    chances = random.uniform(0.2, 0.6, size=3)
+    present = random.random((n_rows, 3)) < chances
+    return present @ random.normal(0, 2, size=(3, 6)) + random.normal(
+        0, 0.3, size=(n_rows, 6)
+    )
+
+
+def ratings(random, n_rows=120, n_items=15):
+    users, items = random.normal(size=(n_rows, 2)), random.normal(size=(n_items, 2))
+    X = np.clip(np.rint(3 + users @ items.T + random.normal(0, 0.5, 15)), 1, 5)
+    X[random.random(X.shape) < 0.5] = 0
+    return sparse.csr_array(X)
+
+
+def clicks(random, n_rows=120, n_items=15):
+    affinity = random.normal(size=(n_rows, 2)) @ random.normal(size=(2, n_items))
+    return sparse.csr_array(random.poisson(np.exp(affinity - 1.0)).astype(float))
+
+
+DRAWS = {
+    "LDA": documents,
+    "FactorialMixture": features,
+    "MatrixFactorization": ratings,
+    "ImplicitFactorization": clicks,
+    "GaussianMixture": numbers,
+    "StudentMixture": numbers,
+    "MultinomialMixture": documents,
+    "BernoulliMixture": answers,
+    "MixedMixture": mixed,
+}
+#: Options that are combined with each other, beside those of the tests' registry.
+COVARIANCES = ("full", "tied", "diag", "spherical")
+OPTIONS = {
+    "GaussianMixture": [
+        *({"covariance_type": kind} for kind in (*COVARIANCES, "low_rank", "auto")),
+        {
+            "covariance_type": "tied",
+            "weight_concentration_prior_type": "dirichlet_distribution",
+        },
+        {"covariance_type": "full", "priors": "scikit-learn"},
+        {"covariance_type": "diag", "reg_covar": 0.0},
+    ],
+    "StudentMixture": [
+        *({"covariance_type": kind} for kind in COVARIANCES),
+        {"covariance_type": "tied", "degrees_of_freedom": 4.0},
+        {"covariance_type": "full", "reg_covar": 0.0},
+    ],
+    "LDA": [{}, {"doc_update": "sampled"}, {"doc_topic_prior": "auto"}],
+    "FactorialMixture": [{"posterior": "structured"}, {"posterior": "factorized"}],
+    "MatrixFactorization": [
+        {"noise_type": "common"},
+        {"noise_type": "user", "biases": False},
+    ],
+    "ImplicitFactorization": [{}, {"zero_weight": 0.3}],
+    "MixedMixture": [
+        {"kinds": "auto"},
+        {"kinds": "from_dtype"},
+        {"kinds": {5: "histogram", 6: "lognormal"}},
+        {"kinds": "gaussian", "n_components": 2},
+    ],
+}
+
+
+def _subject(name, options):
+    row, kind = ESTIMATORS[name]
+
+    def make(**parameters):
+        return row.estimator(kind, **{**options, **parameters})
+
+    title = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
+    return Subject(title, make, DRAWS[row.name], row, kind)
+
+
+#: Every estimator, with each of its options.
+SUBJECTS = [
+    _subject(name, options)
+    for name, (row, _) in ESTIMATORS.items()
+    for options in OPTIONS.get(row.name, [{}])
+]
+#: One estimator of each model, with each of its options.
+MODELS = [subject for subject in SUBJECTS if subject.kind in ("Annealed", "")]
+
+RESULTS = [
+    Result("TemperedEstimator.score_samples", frozenset({"density"})),
+]
