@@ -3,7 +3,9 @@
 #ifndef SKTEMPER_FACTORIAL_ASCENT_H
 #define SKTEMPER_FACTORIAL_ASCENT_H
 
-enum { LEARNS_NOISE = 1, LEARNS_INCLUSION = 2, ROWS_OF_SUM = 2048 };
+enum { LEARNS_NOISE = 1, LEARNS_INCLUSION = 2 };
+/* Rows of a product, and a stride of which few multiples have the same place in a cache. */
+enum { ROWS_OF_SUM = 2048, STRIDE_OF_SUM = ROWS_OF_SUM + 8 };
 
 #define LOG_2_PI_ 1.83787706640934548356
 
@@ -16,10 +18,10 @@ typedef struct {
 /* Scratch memory of an ascent. */
 typedef struct {
     double *root, *inverse, *means, *next_precision, *next_means, *next_inclusion;
-    double *second, *cross, *heat;
+    double *second, *cross, *heat, *weighted, *wide, *part;
     double next_noise, residual, n_samples;
     factorial_local warm, fresh;
-    void *filters, *panels, *products, *weighted, *gram, *offsets, *prior_logits, *turned;
+    void *filters, *panels, *products, *gram, *offsets, *prior_logits;
     void *sweeps;
 } factorial_room;
 
@@ -36,10 +38,12 @@ static void room_of_local(double **end, intptr_t N, intptr_t K, factorial_local 
 static double *divide_factorial_room(const factorial_block *b, factorial_room *room)
 {
     const intptr_t N = b->n_samples, K = b->n_features, D = b->n_dimensions;
-    const intptr_t longer = N > D ? N : D, width = PRODUCT_BYTES / 4;
+    const intptr_t n = N < ROWS_OF_SUM ? N : ROWS_OF_SUM, width = PRODUCT_BYTES / 4;
+    const intptr_t forward = D * ((K + width - 1) / width * width);
+    const intptr_t back = n * ((D + width - 1) / width * width);
     double *end = b->scratch;
     room->sweeps = room_for(&end, 4 * K * BINARY_BYTES / (intptr_t)sizeof(double));
-    room->panels = room_for(&end, longer * ((K + width - 1) / width * width));
+    room->panels = room_for(&end, forward > back ? forward : back);
     room->root = room_for(&end, K * K);
     room->inverse = room_for(&end, K * K);
     room->means = room_for(&end, K * D);
@@ -53,11 +57,12 @@ static double *divide_factorial_room(const factorial_block *b, factorial_room *r
     room_of_local(&end, N, K, &room->fresh);
     room->filters = room_for(&end, K * D);
     room->products = room_for(&end, N * K);
-    room->weighted = room_for(&end, N * K);
+    room->weighted = room_for(&end, K * STRIDE_OF_SUM);
+    room->wide = room_for(&end, n * D);
     room->gram = room_for(&end, K * K);
     room->offsets = room_for(&end, K);
     room->prior_logits = room_for(&end, K);
-    room->turned = room_for(&end, K * D);
+    room->part = room_for(&end, K * D);
     return end;
 }
 
@@ -257,42 +262,50 @@ static intptr_t NAME(factorial_restart)(const factorial_block *b, factorial_room
     return n_sweeps;
 }
 
-/* Adds the statistics of all samples. */
-static void NAME(factorial_statistics)(const factorial_block *b, factorial_room *room,
-                                       double power)
+/* Adds the statistics of n samples from `first` on, which are in float64 for float samples,
+ * too, because the solution for the means multiplies errors by the condition number of
+ * `second`. */
+static void NAME(add_factorial_rows)(const factorial_block *b, factorial_room *room,
+                                     intptr_t first, intptr_t n, double power)
 {
-    const intptr_t N = b->n_samples, K = b->n_features, D = b->n_dimensions;
-    const REAL *nu = room->warm.nu;
-    REAL *weighted = room->weighted, *turned = room->turned;
-    room->residual = room->n_samples = 0;
-    memset(room->second, 0, (size_t)(K * K) * sizeof(double));
-    for (intptr_t i = 0; i < N; i++) {
-        const double factor = b->row_weight ? power * b->row_weight[i] : power;
-        const REAL *restrict own = nu + i * K;
+    const intptr_t K = b->n_features, D = b->n_dimensions;
+    const REAL *restrict samples = (const REAL *)b->samples + first * D;
+    for (intptr_t i = 0; i < n; i++) {
+        const double factor = b->row_weight ? power * b->row_weight[first + i] : power;
+        const REAL *restrict own = (const REAL *)room->warm.nu + (first + i) * K;
         room->n_samples += factor;
-        room->residual += factor * (-2 * b->noise * room->warm.fits[i]);
+        room->residual += factor * (-2 * b->noise * room->warm.fits[first + i]);
         for (intptr_t k = 0; k < K; k++) {
             const double on = factor * (double)own[k];
             double *restrict second = room->second + k * K;
-            weighted[i * K + k] = (REAL)on;
+            room->weighted[k * STRIDE_OF_SUM + i] = on;
             for (intptr_t j = 0; j < k; j++)
                 second[j] += on * (double)own[j];
             second[k] += on;
         }
     }
+    for (intptr_t i = 0; i < n * D; i++)
+        room->wide[i] = (double)samples[i];
+    pack_columns_f64(n, D, room->wide, D, 1, room->panels);
+    product_f64(K, n, D, room->weighted, STRIDE_OF_SUM, room->panels, room->part);
+    for (intptr_t i = 0; i < K * D; i++)
+        room->cross[i] += room->part[i];
+}
+
+/* Adds the statistics of all samples. */
+static void NAME(factorial_statistics)(const factorial_block *b, factorial_room *room,
+                                       double power)
+{
+    const intptr_t N = b->n_samples, K = b->n_features, D = b->n_dimensions;
+    room->residual = room->n_samples = 0;
+    memset(room->second, 0, (size_t)(K * K) * sizeof(double));
+    memset(room->cross, 0, (size_t)(K * D) * sizeof(double));
+    for (intptr_t first = 0; first < N; first += ROWS_OF_SUM)
+        NAME(add_factorial_rows)(b, room, first,
+                                 N - first < ROWS_OF_SUM ? N - first : ROWS_OF_SUM, power);
     for (intptr_t k = 0; k < K; k++)
         for (intptr_t j = 0; j < k; j++)
             room->second[j * K + k] = room->second[k * K + j];
-    /* sums of floats over more rows would lose precision */
-    memset(room->cross, 0, (size_t)(K * D) * sizeof(double));
-    for (intptr_t first = 0; first < N; first += ROWS_OF_SUM) {
-        const intptr_t n = N - first < ROWS_OF_SUM ? N - first : ROWS_OF_SUM;
-        NAME(pack_columns)(n, K, weighted + first * K, K, 1, room->panels);
-        NAME(product)(D, n, K, (const REAL *)b->columns + first, N, room->panels, turned);
-        for (intptr_t k = 0; k < K; k++)
-            for (intptr_t d = 0; d < D; d++)
-                room->cross[k * D + d] += (double)turned[d * K + k];
-    }
 }
 
 /* An ascent, for the functions of `mixture_methods`. */

@@ -17,7 +17,6 @@ class FactorialAscent(Ascent):
     def __init__(self, model, block, row_weight):
         super().__init__(model, block, row_weight)
         self._values = np.require(block.values, model.dtype, "CA")
-        self._columns = np.ascontiguousarray(self._values.T)
         self.row_bounds = np.empty(len(self._values))
 
     def start(self, globals_, hyper, local=None):
@@ -40,7 +39,6 @@ class FactorialAscent(Ascent):
         bounds = np.empty((3, len(powers)))
         status, n_done, before, has_local = _kernels.ascent(
             self._values,
-            self._columns,
             self.block.squares,
             self.row_weight,
             (model.structured, learned, self.keeps_local, has_local, model.max_iter),

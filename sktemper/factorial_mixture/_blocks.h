@@ -69,7 +69,6 @@ typedef struct {
     double component_variance, least_noise, least_inclusion, cooling, tol;
     intptr_t max_iter;
     const void *samples;                 /* (n_samples, n_dimensions) */
-    const void *columns;                 /* the same, (n_dimensions, n_samples) */
     const double *squares;               /* (n_samples,) */
     const double *row_weight;            /* (n_samples,), or NULL */
     /* in and out */

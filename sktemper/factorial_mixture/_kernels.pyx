@@ -134,7 +134,6 @@ def grams(
 
 def ascent(
     const floating[:, ::1] samples,
-    const floating[:, ::1] columns,
     const double[::1] squares,
     const double[::1] row_weight,
     tuple options,
@@ -149,7 +148,7 @@ def ascent(
 
     Parameters
     ----------
-    samples, columns : ndarray of shape (n_samples, n_dimensions), and its transpose
+    samples : ndarray of shape (n_samples, n_dimensions)
     squares : ndarray of shape (n_samples,)
     row_weight : ndarray of shape (n_samples,) or None
     options : tuple of five int
@@ -186,7 +185,7 @@ def ascent(
     block.has_local, block.max_iter = options[3:]
     block.component_variance, block.least_noise, block.least_inclusion = numbers[:3]
     block.cooling, block.tol = numbers[3:]
-    block.samples, block.columns = &samples[0, 0], &columns[0, 0]
+    block.samples = &samples[0, 0]
     block.squares = &squares[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     set_steps(&block.steps, steps)

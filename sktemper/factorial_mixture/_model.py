@@ -267,14 +267,13 @@ class FactorialMixtureModel(NaturalModel):
         weighted = on if (factors == 1).all() else factors[:, None] * on
         second = weighted.T @ on
         np.fill_diagonal(second, factors @ on)
-        values = block.values
+        # In float64 for float data, too: the solution for the means multiplies errors
+        # by the condition number of `second`.
+        values = block.values.astype(np.float64, copy=False)
         if block.missing is not None:
             # for a missing x, E[z x^T] = E[z z^T] mu
             values = np.where(block.missing, on @ prepared.means, values)
-        cross = weighted.T.astype(self.dtype, copy=False) @ values.astype(
-            self.dtype, copy=False
-        )
-        cross = cross.astype(np.float64, copy=False)
+        cross = weighted.T @ values
         if block.missing is not None:
             cross += (weighted * (1 - on)).T @ block.missing * prepared.means
         return FeatureStatistics(
