@@ -20,7 +20,9 @@ from sktemper import (
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
 )
+from sktemper.datasets import make_ratings
 from sktemper.learning_rates import RobbinsMonro
+from sktemper.metrics import heldout_rmse
 from sktemper.noise import GradientNoise
 from sktemper.tempering import Annealing, GlobalTempering
 
@@ -279,6 +281,29 @@ def test_ties_are_recommended_in_the_order_of_items():
     # the four added items and item 7 of X have no ratings
     assert (equal.sum(axis=1) >= 4).all()
     assert (np.diff(items, axis=1)[equal] > 0).all()
+
+
+def test_several_ratings_of_an_item_by_a_user_are_refused():
+    """Their sum would be a rating, such as 10 of 5 stars."""
+    X = make_ratings(30, 12, n_ratings=200, random_state=0)
+    rows, columns = (np.append(part, part[7]) for part in (X.tocoo().row, X.indices))
+    coo = sparse.coo_array((np.append(X.data, 5.0), (rows, columns)), X.shape)
+    where = f"row {rows[-1]} and column {columns[-1]}.*duplicates='last'"
+    order = np.argsort(rows, kind="stable")
+    starts = np.searchsorted(rows[order], np.arange(31))
+    csr = sparse.csr_array((coo.data[order], columns[order], starts), X.shape)
+    flagged = csr.copy()
+    flagged.has_canonical_format = True
+    for cls in ESTIMATORS:
+        model = cls(2, batch_size=None, max_iter=99, tol=9).fit(X)
+        before = model.components_.copy()
+        methods = model.fit, model.partial_fit, model.predict, model.recommend
+        methods += model.score, functools.partial(heldout_rmse, model)
+        for bad in (coo, csr, flagged, csr.tocsc(), csr.tobsr((1, 1))):
+            for method in methods:
+                with pytest.raises(ValueError, match=where):
+                    method(bad)
+        np.testing.assert_array_equal(model.components_, before)
 
 
 def test_users_without_ratings_are_those_of_the_prior():

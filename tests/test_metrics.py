@@ -398,17 +398,6 @@ def as_dense(X):
     return dense
 
 
-def with_duplicates(X):
-    """Return the matrix with each entry as two halves, and with descending indices."""
-    order = np.concatenate(
-        [np.arange(*ends)[::-1] for ends in zip(X.indptr, X.indptr[1:], strict=False)]
-    )
-    halves = np.repeat(order, 2)
-    return sparse.csr_array(
-        (X.data[halves] / 2, X.indices[halves], 2 * X.indptr), shape=X.shape
-    )
-
-
 FORMS = [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, as_dense]
 
 
@@ -432,7 +421,7 @@ def test_completion_rmse_equals_brute_force(rated, factorization, clip):
     assert ours == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-10)
 
 
-@pytest.mark.parametrize("form", [*FORMS, with_duplicates])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("measure", [completion_rmse, heldout_rmse, interval_coverage])
 def test_measures_of_ratings_in_any_form(rated, factorization, form, measure):
     X = form(rated[1])

@@ -332,8 +332,8 @@ def assert_same_results(one, X, other, Y):
         np.testing.assert_array_equal(found, expected)
 
 
-#: Forms with other results: stored zeros are ratings.
-OTHERS = {("MatrixFactorization", "stored zeros")}
+#: Forms with other results: stored zeros are ratings, and ratings are not added.
+OTHERS = {("MatrixFactorization", name) for name in ("stored zeros", "duplicates")}
 FORMS = [
     pytest.param(row, convert, id=f"{row.name}-{name}")
     for row in ROWS.values()

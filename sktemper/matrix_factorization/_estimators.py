@@ -21,7 +21,12 @@ from .._utils._cache import read_only
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
-from .._utils._validation import check_data, check_values, check_variances
+from .._utils._validation import (
+    check_data,
+    check_distinct,
+    check_values,
+    check_variances,
+)
 from ..learning_rates import LearningRate
 from ..model import all_finite
 from ..noise import GradientNoise
@@ -63,7 +68,7 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
         return tags
 
     def _validate(self, X, reset):
-        return check_data(
+        found = check_data(
             self,
             X,
             reset=reset,
@@ -71,6 +76,8 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
             dtype="numeric",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
+        check_distinct(X, found)
+        return found
 
     def _check_range(self, X, dtype, training=False):
         check_values(X, dtype, training=training)

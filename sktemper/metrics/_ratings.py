@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ranking._labels import labels_of
 from .._utils._arguments import check_arguments, check_scale
 from .._utils._typing import ArrayLike, DataLike
-from .._utils._validation import check_sparse, check_unmasked
+from .._utils._validation import check_distinct, check_sparse, check_unmasked
 from ._topics import BLOCK
 
 #: Largest number of predicted ratings in memory at a time.
@@ -66,7 +66,7 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     """
     check_scale(clip)
     _check_labels(estimator, X, "item_labels")
-    X = as_ratings(X)
+    X = as_ratings(X, distinct=True)
     rows = max(1, min(BLOCK, BLOCK_RATINGS // max(X.shape[1], 1)))
     squared = n_ratings = 0
     for start in range(0, X.shape[0], rows):
@@ -201,10 +201,16 @@ def interval_coverage(
     return np.mean(standardised[:, None] <= ndtri((1 + levels) / 2), axis=0)
 
 
-def as_ratings(X, name="X"):
-    """Return ratings as a CSR array with sorted indices; X is not changed."""
+def as_ratings(X, name="X", distinct=False):
+    """Return ratings as a CSR array with sorted indices; X is not changed.
+
+    If they must be ``distinct``, several for a row and a column raise an error.
+    """
     if sparse.issparse(X):
+        given = X
         X = check_array(check_sparse(X), accept_sparse="csr", input_name=name)
+        if distinct:
+            check_distinct(given, X, name)
         X = sparse.csr_array(X, copy=not X.has_canonical_format)
         X.sum_duplicates()
         return X
@@ -258,7 +264,7 @@ def _pairs(estimator, X):
         )
     for name in ("user_labels", "item_labels"):
         _check_labels(estimator, X, name)
-    X = as_ratings(X)
+    X = as_ratings(X, distinct=True)
     fitted = len(estimator.user_factors_), estimator.n_features_in_
     if X.shape != fitted:
         raise ValueError(
