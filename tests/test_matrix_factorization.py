@@ -20,7 +20,7 @@ from sktemper import (
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
 )
-from sktemper.datasets import make_ratings
+from sktemper.datasets import make_ratings, ratings_matrix
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.metrics import heldout_rmse
 from sktemper.noise import GradientNoise
@@ -213,6 +213,22 @@ def test_pairs(biases):
         model.predict_pairs([pair], return_std=True)[1] for pair in ((11, 7), (12, 8))
     )
     assert unknown > 2 * known
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("items", [np.arange(4, dtype=np.uint64), np.arange(4) + 0.5])
+def test_pairs_in_a_table_are_not_converted_to_floats(library, items):
+    module = pytest.importorskip(library)
+    users, items = np.repeat(2**53 + np.arange(9), 4), np.tile(items, 9)
+    X, *_ = ratings_matrix(users, items, np.random.default_rng(0).normal(size=36))
+    model = TemperedMatrixFactorization(1, max_iter=200, tol=9).fit(X)
+    make = module.table if library == "pyarrow" else module.DataFrame
+    pairs = list(zip(users.tolist(), items.tolist(), strict=True))
+    found = model.predict_pairs(make({"user": users, "item": items}))
+    np.testing.assert_array_equal(found, model.predict_pairs(pairs))
+    assert len(np.unique(found)) == 36
+    with pytest.raises(ValueError, match="not exact .* 9007199254740992: pass a data"):
+        model.predict_pairs(np.array([[2.0**53, items[0]]]))
 
 
 def test_bad_pairs_are_refused():

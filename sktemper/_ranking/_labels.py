@@ -10,6 +10,8 @@ from .._utils._validation import check_unmasked
 
 #: Largest number of labels that a message lists.
 MOST_NAMED = 10
+#: Least positive integer to which a float may have rounded another integer.
+FIRST_ROUNDED = 2**53
 
 
 class LabelledMixin:
@@ -172,7 +174,7 @@ def label_array(values):
         kind, null = (str, "\0") if labels.dtype.kind == "U" else (bytes, b"\0")
         keeps = all(isinstance(v, kind) and not v.endswith(null) for v in values)
     elif labels.dtype.kind == "f":
-        exact = np.abs(labels) < 2**53  # False for NaN
+        exact = np.abs(labels) < FIRST_ROUNDED  # False for NaN
         pairs = zip(values, exact.tolist(), strict=True)
         keeps = all(is_exact or isinstance(v, float) for v, is_exact in pairs)
     else:
@@ -225,12 +227,23 @@ class LabelIndex:
         if self._by_label is None:
             self._by_label = self._positions_by_label()
         found = [self._by_label.get(label, -1) for label in wanted.tolist()]
+        if wanted.dtype.kind == "f" and self.labels.dtype.kind != "f":
+            self._check_floats(wanted)
         unknown = [w for w, p in zip(wanted.tolist(), found, strict=True) if p < 0]
         if unknown:
             self._refuse(unknown)
         found = np.array(found, dtype=np.intp)
         self._check_bools(wanted, found)
         return found
+
+    def _check_floats(self, wanted):
+        """Raise if floats may be rounded integers, and so other labels."""
+        large = wanted[np.abs(wanted) >= FIRST_ROUNDED]
+        if len(large):
+            raise ValueError(
+                f"{self.kind}s are floats, which are not exact from 2**53 on, such as "
+                f"{large[0]:.0f}: pass a data frame or a list with integers."
+            )
 
     def _check_bools(self, wanted, positions):
         """Raise if True or False is given for the label 1 or 0 (True equals 1)."""

@@ -140,15 +140,22 @@ def _columns(pairs):
         if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
             columns = zip(*pairs, strict=True)
             return tuple(label_array(list(column)) for column in columns)
-    table = np.asarray(pairs)
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise ValueError(
-            "pairs must have the shape (n_pairs, 2), users and items; got "
-            f"{table.shape}."
-        )
-    if table.dtype == object:
-        return tuple(label_array(column.tolist()) for column in table.T)
-    return table[:, 0], table[:, 1]
+    # each column of a table of pandas, polars or pyarrow has its own dtype
+    names = getattr(pairs, "column_names", getattr(pairs, "columns", ()))
+    if len(names) == 2:
+        columns = [np.asarray(pairs[name]) for name in names]
+    else:
+        table = np.asarray(pairs)
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise ValueError(
+                "pairs must have the shape (n_pairs, 2), users and items; got "
+                f"{table.shape}."
+            )
+        columns = table.T
+    return tuple(
+        label_array(column.tolist()) if column.dtype == object else column
+        for column in columns
+    )
 
 
 # -- recommendations, similar items and explanations of a fitted factorization ---------
