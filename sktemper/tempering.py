@@ -885,7 +885,7 @@ class LocalTempering(_Ladder):
             step = model.local_step(
                 block, prepared, Request(powers, None, request.seed, parameters, wanted)
             )
-            if self.log_partition == "current":
+            if np.array_equal(self.log_partition, "current"):  # it may be an array
                 step.row_log_partitions = model.current_partition(
                     state.inverse_temperatures, block, prepared, step.local_parameters
                 )

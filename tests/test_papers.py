@@ -245,6 +245,14 @@ def test_the_temperatures_of_lvt(counts, least):
     np.testing.assert_allclose(model.temperatures(counts), 1 / means, rtol=1e-5)
 
 
+def test_a_given_log_c_of_lvt_may_be_an_array(counts):
+    found = []
+    for given in (np.linspace(0, 5, 7), np.linspace(0, 5, 7).tolist()):
+        tempering = LocalTempering(n_temperatures=7, log_partition=given)
+        found.append(lda(tempering=tempering, max_iter=2).fit(counts).components_)
+    np.testing.assert_array_equal(*found)
+
+
 def test_a_ladder_to_zero_needs_a_normaliser():
     X = np.random.default_rng(0).normal(size=(60, 2))
     tempering = LocalTempering(min_inverse_temperature=0)

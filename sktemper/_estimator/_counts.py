@@ -7,7 +7,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._utils._notices import warn_once
-from .._utils._validation import LARGEST_COUNT, check_counts, check_data
+from .._utils._validation import (
+    LARGEST_COUNT,
+    check_counts,
+    check_data,
+    check_training_counts,
+)
 
 #: Largest number of rows that are inspected.
 MOST_ROWS = 1000
@@ -115,6 +120,7 @@ def validate_counts(estimator, X, reset):
 def validate_training_counts(estimator, X, reset):
     """Validate training counts, and warn once of a matrix that is normalised."""
     X = estimator._validate(X, reset)
+    check_training_counts(X)
     if reset and are_normalised(X):
         warn_once(
             estimator,

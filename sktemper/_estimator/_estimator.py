@@ -550,8 +550,7 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
     calls with few rows.  See `workers_for` for ``is_fit``.
     """
     sample_weight = validated_weight(sample_weight, data)
-    for matrix in data.validated:
-        estimator._check_weighted(matrix, sample_weight)
+    _check_weighted(estimator, data, sample_weight)
     if not fresh:
         _check_fixed(estimator._fixed(), estimator.state_.fixed or {})
     dtype = estimator._compute_dtype(data) if fresh else estimator.state_.dtype
@@ -570,6 +569,12 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
     )
 
 
+def _check_weighted(estimator, data, sample_weight):
+    if sample_weight is not None:
+        for matrix in data.validated:
+            estimator._check_weighted(matrix, sample_weight)
+
+
 def _add_validation(estimator, problem, X_val):
     """Return the problem with the validation data of the user, if given."""
     if X_val is None:
@@ -579,7 +584,6 @@ def _add_validation(estimator, problem, X_val):
         check_names(data, known_names(estimator))
         for matrix in data.validated:
             estimator._check_range(matrix, problem.model.dtype)
-            estimator._check_weighted(matrix, None)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X_val cannot be scored: {error}") from error
@@ -980,8 +984,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         for matrix in data.validated:
             self._check_range(matrix, self.state_.dtype)
         sample_weight = validated_weight(sample_weight, data)
-        for matrix in data.validated:
-            self._check_weighted(matrix, sample_weight)
+        _check_weighted(self, data, sample_weight)
         few = _are_few(data, self._inline_limits())
         ready = vars(self).get("_ready") if few else None
         model = self._fitted_model() if ready is None else ready.model(self)
@@ -1033,7 +1036,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         if labels is None and self._is_few_rows(X):
             X = self._validate(X, reset=False)
             self._check_range(X, self.state_.dtype)
-            self._check_weighted(X, None)
             model = self._ready.model(self)
             warn_if_above_one(self)
             with one_blas_thread():

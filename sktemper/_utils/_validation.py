@@ -132,8 +132,8 @@ def checked_weights(sample_weight):
     return np.where(lost, 0.0, sample_weight) if lost.any() else sample_weight
 
 
-def check_counts(X, sample_weight=None):
-    """Raise if training counts are all too small, or too large after weighting."""
+def check_training_counts(X):
+    """Raise if training counts are all too small, which rows alone may be."""
     counts = X.data if issparse(X) else X
     largest = float(counts.max(initial=0))
     if 0 < largest < 1 / LARGEST_COUNT:
@@ -141,8 +141,12 @@ def check_counts(X, sample_weight=None):
             f"X has no counts above {largest:.3g}, but one must be at least "
             f"{1 / LARGEST_COUNT:g}."
         )
-    if sample_weight is None:
-        return
+
+
+def check_counts(X, sample_weight):
+    """Raise if counts are too large after weighting."""
+    counts = X.data if issparse(X) else X
+    largest = float(counts.max(initial=0))
     top = float(sample_weight.max(initial=0))
     if top * largest > LARGEST_COUNT:
         raise ValueError(
