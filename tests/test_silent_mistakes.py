@@ -27,6 +27,7 @@ from sktemper import (
     seeded_prior,
 )
 from sktemper._estimator._counts import are_normalised
+from sktemper._ranking._recommender import is_long_table
 from sktemper.datasets import (
     make_factorial_mixture,
     make_lda_documents,
@@ -540,3 +541,39 @@ def test_rows_after_many_normalised_ones_are_inspected():
     assert are_normalised(X)
     X[2000:] *= 5.0
     assert not are_normalised(X)
+
+
+# -- a long table in place of a matrix -------------------------------------------------
+def long_table(random, is_sorted):
+    """Return lines of a user, an item and up to five stars."""
+    pairs = random.choice(30 * 20, size=250, replace=False)
+    pairs = np.sort(pairs) if is_sorted else pairs
+    users, items = np.divmod(pairs, 20)
+    users = users**2 if is_sorted else users + 1
+    return np.column_stack([users, items, random.integers(1, 6, 250)])
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:The stored numbers of X are taken as weights")
+def test_a_long_table_is_no_matrix_of_three_items(is_sorted):
+    X = long_table(np.random.default_rng(0), is_sorted)
+    names = "user_id", "item_id", "stars"
+    forms = X, pd.DataFrame(X), pd.DataFrame(X[::40], columns=names)
+    for cls in (TemperedMatrixFactorization, ImplicitFactorization):
+        for form in (*forms, np.column_stack([X, np.arange(250)])):
+            for method in ("fit", "partial_fit"):
+                with pytest.warns(UserWarning, match="long table.*ratings_matrix"):
+                    getattr(cls(2, max_iter=1), method)(form)
+
+
+@pytest.mark.parametrize("scale", [1, 5, 10, 100])
+def test_few_items_are_no_long_table(scale):
+    """At most 1 in 200 matrices of three or four items, of stars or of counts."""
+    random, n_found = np.random.default_rng(scale), 0
+    for number in range(1000):
+        shape = random.choice([10, 30, 100, 300]), 3 + number % 2
+        popular = random.gamma(1, scale, size=shape[1])
+        counts = random.poisson(random.gamma(1, popular, size=shape))
+        n_found += is_long_table(counts if number % 4 else np.fmin(counts + 1, scale))
+    assert n_found <= 5

@@ -12,6 +12,7 @@ from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
+from .._utils._notices import warn
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
@@ -156,6 +157,43 @@ def _columns(pairs):
         label_array(column.tolist()) if column.dtype == object else column
         for column in columns
     )
+
+
+# -- long tables that are given in place of a matrix -----------------------------------
+#: Number of lines of a table that are inspected.
+MOST_LINES = 100_000
+#: Least number of users, and of items; and their largest number for each line.
+FEWEST_LABELS, MOST_LABELS = 8, 0.8
+#: Least share of the lines that are different pairs, and of the numbers from the first
+#: to the last label that are labels, if labels are codes.
+NEARLY_ALL = 0.9
+
+
+def is_long_table(X, names=None):
+    """Return whether rows seem to be (user, item, rating), perhaps with a time.
+
+    Labels of users and items are whole numbers, repeat, and have twice as many values
+    as the ratings, whereas the columns of a matrix have the same scale.  In addition,
+    lines are grouped by user or item, or the labels are codes and the pairs differ.
+    """
+    if names is not None and str(names[0]).lower().startswith("user"):
+        return True
+    lines = X[:MOST_LINES].toarray() if sparse.issparse(X) else X[:MOST_LINES]
+    labels = lines[:, :2].T
+    if not (labels == np.rint(labels)).all():  # also if a label is NaN
+        return False
+    codes = [np.unique(part, return_inverse=True)[1] for part in (*labels, lines[:, 2])]
+    n_users, n_items, n_ratings = (part.max() + 1 for part in codes)
+    if min(n_users, n_items) < max(FEWEST_LABELS, 2 * n_ratings):
+        return False
+    if max(n_users, n_items) > MOST_LABELS * len(lines):
+        return False
+    if any(np.count_nonzero(np.diff(part)) == part.max() for part in codes[:2]):
+        return True
+    ranges = np.ptp(labels, axis=1) + 1.0
+    n_pairs = len(np.unique(codes[0] * n_items + codes[1]))
+    are_codes = ([n_users, n_items] >= NEARLY_ALL * ranges).all()
+    return bool(are_codes and n_pairs >= NEARLY_ALL * len(lines))
 
 
 # -- recommendations, similar items and explanations of a fitted factorization ---------
@@ -513,6 +551,19 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _validate_training(self, X, reset):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)
+
+    def _inspect_training_data(self, data, fresh):
+        super()._inspect_training_data(data, fresh)
+        if not fresh or data.shape[1] - 2 not in (1, 2):
+            return
+        X, _ = data.sample(MOST_LINES)
+        if is_long_table(X, vars(self).get("feature_names_in_")):
+            warn(
+                "X seems to be a long table of users, items and ratings, but is taken "
+                f"as a matrix of {data.shape[1]} items. Make a matrix of users and "
+                "items by sktemper.datasets.ratings_matrix(users, items, ratings) or "
+                "interactions_matrix(users, items)."
+            )
 
     def _is_few_rows(self, X):
         # the limits depend on the rank of the fit, and other types may have labels of
