@@ -239,18 +239,30 @@ class GaussianFamily(NormalWishartFamily):
             raise Stopped
         return out
 
+    def in_float64(self, block, tables):
+        """Return the family, rows and tables in float64, where distances are exact."""
+        if self.dtype == np.float64:
+            return self, block, tables
+        family = copy.copy(self)
+        family.dtype, usual = np.dtype(np.float64), tables.usual
+        both = map(np.ascontiguousarray, family._tables(usual, np.sqrt(usual.freedom)))
+        tables = GaussianTables(*both, *tables[2:])
+        return family, block.astype(np.float64), tables
+
     def log_predictive(self, block, tables, log_weights=0.0):
+        family, block, tables = self.in_float64(block, tables)
         usual = tables.usual
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
         spread = (usual.precision + 1.0) / usual.precision
         logs = self.law.log_student(nu, usual.log_determinants, spread)
-        return logs + log_weights - self._tails(block, tables, nu, spread)
+        return logs + log_weights - family._tails(block, tables, nu, spread)
 
     def log_mixture(self, block, tables, log_weights):
         """Return log densities of the mixture of the components' predictive densities.
 
         This is the log of the sum of the exponentials of `log_predictive`.
         """
+        family, block, tables = self.in_float64(block, tables)
         usual, law = tables.usual, self.law
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
         spread = (usual.precision + 1.0) / usual.precision
@@ -259,7 +271,7 @@ class GaussianFamily(NormalWishartFamily):
         if law.is_product:
             scales, product = spread, (self.origin, usual.means, usual.factors)
         stopped = _kernels.predictive(
-            self._rows_of(block, tables),
+            family._rows_of(block, tables),
             tables.means,
             tables.factors,
             logs,
