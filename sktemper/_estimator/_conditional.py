@@ -217,7 +217,7 @@ class ConditionalMixin:
         """Return log weights plus predictive densities, (n_samples, n_components)."""
         state, model = self._state(), self._fitted_model()
         prepared = model.prepare(state.globals_, state.hyper)
-        log_weights = np.log(model.weights.mean(state.globals_.weights))
+        log_weights = model.weights.log_mean(state.globals_.weights)
         family, block = model.family_of(state.hyper), model.take(rows, slice(None))
         return family.log_predictive(block, prepared.tables, log_weights)
 

@@ -139,6 +139,9 @@ class DirichletWeights:
         concentration = parameters + 1.0
         return concentration / concentration.sum()
 
+    def log_mean(self, parameters):
+        return np.log(self.mean(parameters))
+
     def bound(self, parameters, prior, power):
         """Return power * E log p(pi) - E log q(pi).
 
@@ -216,6 +219,13 @@ class StickBreaking:
         left = np.append(1.0, np.cumprod(b / (a + b))[:-1])
         weights = a / (a + b) * left
         return weights / weights.sum()
+
+    def log_mean(self, parameters):
+        """Return log E pi, finite even where E pi underflows to 0."""
+        logs = np.log(parameters + 1.0)
+        logs -= np.logaddexp(*logs.T)[:, None]
+        means = logs[:, 0] + np.append(0.0, np.cumsum(logs[:-1, 1]))
+        return means - logsumexp(means)
 
     def bound(self, parameters, prior, power):
         """Return power * E log p(sticks) - E log q(sticks).

@@ -407,7 +407,7 @@ class MixtureModel(NaturalModel):
         The scores are exact given q.  They are the logarithm of the mixture of the
         components' predictive densities.
         """
-        log_weights = np.log(self.weights.mean(prepared.globals_.weights))
+        log_weights = self.weights.log_mean(prepared.globals_.weights)
         family = self.family_of(prepared.hyper)
         logs = family.log_predictive(block, prepared.tables, log_weights)
         return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))

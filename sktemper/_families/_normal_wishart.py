@@ -13,6 +13,7 @@ from scipy.special import gammaln, polygamma, psi
 from .._utils._cache import LastCall
 from ..model._contract import IllDefined
 from . import _kernels
+from ._counts import log_rising
 from ._family import Family
 
 # -- distributions of precisions: Wishart distributions, and products of Gammas --------
@@ -107,8 +108,7 @@ class WishartPrecision:
         ``spread`` is (kappa + 1) / kappa.
         """
         D = self.n_features
-        halves, exponent = 0.5 * (freedom + 1.0 - D), self.exponent(freedom)
-        logs = gammaln(exponent) - gammaln(halves)
+        logs = log_rising(0.5 * (freedom + 1.0 - D), 0.5 * D)
         return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
 
     def draws(self, freedom, random, n_components):
@@ -157,8 +157,8 @@ class GammasPrecision(WishartPrecision):
     is_product = True
 
     def log_student(self, freedom, log_determinants, spread):
-        halves, D = 0.5 * freedom, self.n_features
-        logs = D * (gammaln(halves + 0.5) - gammaln(halves))
+        D = self.n_features
+        logs = D * log_rising(0.5 * freedom, 0.5)
         return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
 
     def draws(self, freedom, random, n_components):
@@ -198,8 +198,8 @@ class GammaPrecision(GammasPrecision):
         return 0.5 * self.n_features * (freedom + 1.0)
 
     def log_student(self, freedom, log_determinants, spread):
-        D, exponent = self.n_features, self.exponent(freedom)
-        logs = gammaln(exponent) - gammaln(exponent - 0.5 * D)
+        D = self.n_features
+        logs = log_rising(0.5 * D * freedom, 0.5 * D)
         logs = logs - 0.5 * D * np.log(math.pi * D * spread)
         return logs + 0.5 * log_determinants
 

@@ -438,7 +438,7 @@ class WideMixtureModel(MixtureModel):
             return whole.predictive_scores(whole.take(block.X, slice(None)), prepared)
         block = self._aligned(block, prepared.columns)
         logs = self.predictive(block, prepared)
-        logs = logs + np.log(self.weights.mean(prepared.globals_.weights))
+        logs = logs + self.weights.log_mean(prepared.globals_.weights)
         return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
 
     # -- renewals ----------------------------------------------------------------------

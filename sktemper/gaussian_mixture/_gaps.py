@@ -17,9 +17,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from .._families import COVARIANCES, ONCE, softmax
+from .._families._counts import log_rising
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ._family import GaussianFamily, TiedFamily
@@ -289,7 +290,7 @@ class WithGaps:
         freedom = 2.0 * self.law.exponent(nu) - self.n_features
         exponent = 0.5 * (freedom + n_observed)
         logs = 0.5 * (logs - n_observed * np.log(math.pi * width * spread))
-        logs += gammaln(exponent) - gammaln(0.5 * freedom)
+        logs += log_rising(0.5 * freedom, 0.5 * n_observed)
         return logs - exponent * np.log1p(squares / (width * nu * spread))
 
     def _product(self, block, usual, nu, spread):
@@ -298,7 +299,7 @@ class WithGaps:
         for k in range(len(nu)):
             squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2 / spread[k]
             heights = np.log(usual.factors[k]) - 0.5 * math.log(math.pi * spread[k])
-            heights = heights + gammaln(0.5 * nu[k] + 0.5) - gammaln(0.5 * nu[k])
+            heights = heights + log_rising(0.5 * nu[k], 0.5)
             logs = heights - self.law.exponent(nu[k]) * np.log1p(squares)
             out[:, k] = np.where(known, logs, 0.0).sum(axis=1)
         return out

@@ -196,6 +196,9 @@ LOOP int NAME(mixture_local_step)(mixture_block *block)
     return 0;
 }
 
+/* Exponents above this number would multiply the rounding errors of products. */
+#define LARGEST_EXPONENT 1e6
+
 /* log(1 + x) for x >= 0.  The second term is the rounding error of 1 + x. */
 static inline double NAME(log_one_plus)(double x)
 {
@@ -225,6 +228,18 @@ static inline void NAME(product_logs)(const predictive_block *block, intptr_t k,
     const double *centre = block->centres + k * D, *factor = block->factors + k * D;
     const double constant = block->mixture.constants[k], scale = block->scales[k];
     const double exponent = block->exponents[k];
+    if (exponent > LARGEST_EXPONENT) {
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            logs[lane] = constant;
+        for (intptr_t d = 0; d < D; d++)
+            VECTORISE
+            for (intptr_t lane = 0; lane < LANES; lane++) {
+                const double moved = factor[d] * (z[d * LANES + lane] - centre[d]);
+                const double square = moved * moved < 1e250 ? moved * moved : 1e250;
+                logs[lane] -= exponent * NAME(log_one_plus)(scale * square);
+            }
+        return;
+    }
     double products[LANES];
     int64_t powers[LANES];
     for (intptr_t lane = 0; lane < LANES; lane++) {
@@ -433,3 +448,4 @@ LOOP void NAME(distances_to_seeds)(intptr_t n, intptr_t n_features, intptr_t n_d
 #undef AT
 #undef ZEROS
 #undef EACH
+#undef LARGEST_EXPONENT

@@ -15,6 +15,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln
 from sklearn.utils import check_array
 
+from .._families._counts import log_rising
 from .._utils._linalg import tiled_matmul
 from ._ascent import ascent
 from ._model import GaussianMixtureModel
@@ -274,7 +275,7 @@ class Subspace:
             self.one.freedom + self.one.total + 1.0,
             1.0 + 1.0 / (self.one.total + 1.0),
         )
-        constant = gammaln(0.5 * nu) - gammaln(0.5 * (nu - p))
+        constant = log_rising(0.5 * (nu - p), 0.5 * p)
         constant -= 0.5 * p * math.log(math.pi * spread)
         constant -= 0.5 * np.log(inverse_scale[q:]).sum()
         constant -= np.log(directions.scales).sum()

@@ -486,7 +486,7 @@ class GaussianMixtureModel(MixtureModel):
     def predictive_scores(self, block, prepared):
         """Return the log posterior predictive of each row, and `n_scored`."""
         family = self.family_of(prepared.hyper)
-        log_weights = np.log(self.weights.mean(prepared.globals_.weights))
+        log_weights = self.weights.log_mean(prepared.globals_.weights)
         scores = family.log_mixture(block, prepared.tables, log_weights)
         return scores, self.n_scored(self.n_observed(block))
 

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import AnnealedMixin
@@ -28,6 +27,7 @@ from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._model import LEAST, StudentMixtureModel
+from ._predictive import log_student
 
 #: Parameters of the Gaussian mixture that are not parameters here.
 LEARNED_PRIORS = {
@@ -126,12 +126,10 @@ class _StudentMixture(_GaussianMixture):
         for own, pattern in rows_by_pattern(rows):
             scale = scales[:, pattern][:, :, pattern]
             for k, (mean, nu) in enumerate(zip(means, freedom, strict=True)):
-                if pattern.any():
-                    law = stats.multivariate_t(mean[pattern], scale[k], nu)
-                    logs[own, k] = law.logpdf(rows[own][:, pattern])
-                else:
-                    logs[own, k] = 0.0
-        return logs + np.log(self.weights_.astype(np.float64))
+                moved = rows[own][:, pattern] - mean[pattern]
+                logs[own, k] = log_student(moved, scale[k], nu)
+        weights = self._fitted_model().weights
+        return logs + weights.log_mean(self._state().globals_.weights)
 
     # -- what users call ---------------------------------------------------------------
     def expected_scales(self, X: ArrayLike) -> np.ndarray:

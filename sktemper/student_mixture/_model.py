@@ -352,7 +352,7 @@ class StudentMixtureModel(GaussianMixtureModel):
         """Return the log posterior predictive density of each row, and `n_scored`."""
         family, hyper = self.family_of(prepared.hyper), prepared.hyper
         logs = log_predictive(family, block, prepared.tables, self.freedom_of(hyper))
-        logs += np.log(self.weights.mean(prepared.globals_.weights))
+        logs += self.weights.log_mean(prepared.globals_.weights)
         return _shares(logs)[1], self.n_scored(self.n_observed(block))
 
 

@@ -1,7 +1,11 @@
 """Predictive densities of Student-t components, whose parameters are uncertain."""
 
+import math
+
 import numpy as np
 
+from .._families._counts import log_rising
+from .._utils._linalg import tiled_matmul
 from ..model import Stopped
 from . import _kernels
 
@@ -50,3 +54,24 @@ def log_predictive(family, block, tables, freedom):
             raise Stopped
         logs[:, k] = heights[k] + own - whole
     return logs
+
+
+def log_student(moved, scale, freedom):
+    """Return the log density of a multivariate Student-t distribution.
+
+    Parameters
+    ----------
+    moved : ndarray of shape (n_rows, n_features)
+        Rows minus the location.
+    scale : ndarray of shape (n_features, n_features)
+        Scale matrix, in columns of any units.
+    freedom : float
+        Degrees of freedom.
+    """
+    D, units = len(scale), np.sqrt(np.diag(scale))
+    root = np.linalg.cholesky(scale / np.multiply.outer(units, units))
+    white = tiled_matmul(moved / units, np.linalg.inv(root).T)
+    height = log_rising(0.5 * freedom, 0.5 * D) - 0.5 * D * math.log(math.pi * freedom)
+    height -= np.log(np.diag(root) * units).sum()
+    falls = np.log1p((white**2).sum(axis=1) / freedom)
+    return height - 0.5 * (freedom + D) * falls
