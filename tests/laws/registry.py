@@ -119,6 +119,39 @@ def clicks(random, n_rows=120, n_items=15):
     return sparse.csr_array(random.poisson(np.exp(affinity - 1.0)).astype(float))
 
 
+# -- strange numbers: functions from a generator and rows to rows and their weights ----
+def other_units(random, X):
+    return X * 10.0 ** random.integers(-40, 41, X.shape[1]), None
+
+
+def one_far(random, X):
+    X = X.copy()
+    X[random.integers(len(X)), random.integers(X.shape[1])] = 10 ** random.uniform(
+        3, 59
+    )
+    return X, None
+
+
+def ties(random, X):
+    return X[random.integers(3, size=len(X))], None
+
+
+def constant_column(random, X):
+    X = X.copy()
+    X[:, random.integers(X.shape[1])] = random.normal()
+    return X, None
+
+
+def few(random, X):
+    return X[: random.integers(1, X.shape[1] + 2)], None
+
+
+def weighted(random, X):
+    return X, 10 ** random.uniform(-3, random.choice([1, 6, 14]), len(X))
+
+
+STRANGE = [other_units, one_far, ties, constant_column, few, weighted]
+
 DRAWS = {
     "LDA": documents,
     "FactorialMixture": features,
