@@ -10,8 +10,8 @@ from sklearn.utils import check_array
 
 from .._utils._typing import ArrayLike, DataLike, Float
 
-#: Bisections of a quantile, which leave 2^-60 of the range of components' quantiles.
-BISECTIONS = 60
+#: Bisections of a quantile, which halve the number of floating-point numbers.
+BISECTIONS = 64
 BOOLS = bool, np.bool_
 #: Largest number of columns that an error names.
 NAMED = 10
@@ -108,15 +108,27 @@ class Conditional:
         ends = np.broadcast_to(own.ppf(p), self.weights.shape)
         low = np.where(self.weights > 0, ends, np.inf).min(axis=1)
         high = np.where(self.weights > 0, ends, -np.inf).max(axis=1)
-        low = low - 1e-9 * np.maximum(1.0, np.abs(low))
+        low, high = _places(np.nextafter(low, -np.inf)), _places(high)
         for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            is_below = self._sum(own.cdf(middle[:, None])) < p
+            middle = low // 2 + high // 2
+            is_below = self._sum(own.cdf(_floats(middle)[:, None])) < p
             low, high = (
                 np.where(is_below, middle, low),
                 np.where(is_below, high, middle),
             )
-        return high
+        return _floats(high)
+
+
+def _places(x):
+    """Return the places of numbers in the order of all floating-point numbers."""
+    bits = np.asarray(x, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
+
+
+def _floats(places):
+    """Return the inverse of `_places`."""
+    bits = np.where(places < 0, np.iinfo(np.int64).min - places, places)
+    return bits.view(np.float64)
 
 
 class Exponential:

@@ -2,7 +2,7 @@
 
 That holds for `score_samples` and `conditional` at every value that `fit` admits.
 Integrals are quadratures on grids about the components and rows; formulas of single
-components are evaluated in extended precision, at 20 points as far as the largest value.
+components are evaluated in extended precision, at points as far as the largest value.
 Probabilities of answers and of words are summed over all cases.
 """
 
@@ -11,12 +11,12 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from sktemper._utils._validation import LARGEST_VALUE
 
 from .draws import LENGTH, cells, generator
-from .registry import MODELS, STRANGE, answers, documents, numbers
+from .registry import MODELS, STRANGE, numbers
 
 CONTINUOUS = [
     subject
@@ -143,15 +143,16 @@ def strange(random, X, draw):
     return ([lambda _, X: (X, None), *STRANGE])[draw % 7](random, X)
 
 
-def mixtures(subject, n_columns, *key):
+def mixtures(subject, n_columns, *key, n_components=None):
     """Yield fits to strange data, their data, and generators, unless fits refuse."""
     for draw in range(7 * LENGTH if LENGTH > 1 else 2):
         random = generator("density", subject.name, *key, draw)
         X = numbers(random, random.integers(5, 80), n_columns)
         X, weight = strange(random, X, random.integers(7) if LENGTH == 1 else draw)
-        n_components = int(random.choice([1, 2, 3, 40], p=[0.3, 0.3, 0.3, 0.1]))
+        number = random.choice([1, 2, 3, 40], p=[0.3] * 3 + [0.1])
+        number = n_components or min(int(number), len(X))
         try:
-            estimator = fitted(subject, X, weight, n_components=n_components)
+            estimator = fitted(subject, X, weight, n_components=number)
         except ValueError:
             continue
         yield estimator, X, random
@@ -187,14 +188,22 @@ def test_densities_of_two_columns_integrate_to_one(subject):
 
 @cells("subject", CONTINUOUS, every=5)
 def test_densities_fall_beyond_the_outermost_rows(subject):
-    for estimator, X, random in mixtures(subject, 3, "falls"):
-        direction = random.normal(size=3) * np.maximum(np.ptp(X, axis=0), 1e-30)
-        direction /= np.abs(direction).max()
-        first = 10 * np.abs(X).max() + 1e-30
-        distances = np.geomspace(first, FAR, 50) if first < FAR else [FAR]
-        logs = estimator.score_samples(np.multiply.outer(distances, direction))
-        assert np.isfinite(logs).all()
-        assert (np.diff(logs) < 0).all()
+    """Components of several columns fall from their means on, of one column beyond."""
+    low_rank = subject not in IN_COLUMNS
+    for estimator, X, random in mixtures(subject, 3, "falls", n_components=1):
+        first = np.maximum(np.ptp(X, axis=0), 1e-30) * random.normal(size=3)
+        _check_falls(estimator, estimator.means_[0], first)
+    for estimator, X, random in () if low_rank else mixtures(subject, 1, "beyond"):
+        outermost = np.abs(np.append(X, estimator.means_)).max(keepdims=True)
+        _check_falls(estimator, 0.0, outermost * random.choice([-1, 1]))
+
+
+def _check_falls(estimator, centre, first):
+    most = max(FAR / np.abs(first).max() / 2, 1)
+    logs = estimator.score_samples(centre + np.outer(np.geomspace(1, most, 50), first))
+    assert np.isfinite(logs).all()
+    assert (np.diff(logs) <= 1e-9 * np.abs(logs[1:])).all()
+    assert logs[-1] < logs[0] or most < 2
 
 
 @cells("subject", [s for s in IN_COLUMNS if "diag" not in s.name], every=4)
@@ -207,10 +216,11 @@ def test_densities_are_those_of_formulas_at_any_distance(subject):
             estimator = fitted(subject, X, weight, n_components=1)
         except ValueError:
             continue
-        scale = 10 ** random.uniform(-3, 59, (20, 1)) * random.choice(
-            [0, 1, 1, 1], (20, 1)
+        n = 20 if LENGTH > 1 else 3
+        scale = 10 ** random.uniform(-3, 59, (n, 1)) * random.choice(
+            [0, 1, 1, 1], (n, 1)
         )
-        far = X[random.integers(len(X), size=20)] + scale * random.normal(size=(20, 3))
+        far = X[random.integers(len(X), size=n)] + scale * random.normal(size=(n, 3))
         far = np.clip(far, -FAR, FAR)
         found, expected = estimator.score_samples(far), log_densities(estimator, far)
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
@@ -237,3 +247,31 @@ def test_conditional_densities_integrate_to_one(subject):
         assert mass(logs, weights) == pytest.approx(1, abs=1e-6)
         below = [mass(logs, weights * (nodes < end)) for end in ends]
         np.testing.assert_allclose(below, levels, atol=1e-6)
+
+
+# -- laws of mixtures of answers and of words ------------------------------------------
+DISCRETE = [
+    subject
+    for subject in MODELS
+    if subject.row.name in ("BernoulliMixture", "MultinomialMixture")
+]
+
+
+@cells("subject", DISCRETE)
+def test_probabilities_of_all_answers_and_of_all_pairs_of_words_sum_to_one(subject):
+    for draw in range(4 * LENGTH):
+        random = generator("density", subject.name, draw)
+        X = subject.draw(random, random.integers(3, 80))
+        weight = 10 ** random.uniform(-3, [0.0, 1.0, 6.0, 14.0][draw % 4], X.shape[0])
+        number = min(int(random.choice([1, 3, 40])), X.shape[0])
+        estimator = fitted(subject, X, weight, n_components=number)
+        if subject.row.name == "BernoulliMixture":
+            cases = np.array(list(itertools.product([0.0, 1.0], repeat=X.shape[1])))
+            orders = np.ones(len(cases))
+        else:
+            first, second = np.triu_indices(X.shape[1])
+            words = np.eye(X.shape[1])
+            cases, orders = words[first] + words[second], 1.0 + (first < second)
+        logs = estimator.score_samples(cases)
+        assert np.isfinite(logs).all()
+        assert mass(logs, orders) == pytest.approx(1, abs=1e-6)
