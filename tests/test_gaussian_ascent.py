@@ -25,6 +25,7 @@ PRIORS = {
     "scikit-learn": {"priors": "scikit-learn"},
     "precision given": {"mean_precision_prior": 0.3},
     "degrees given": {"degrees_of_freedom_prior": 9.0},
+    "covariance given": {"covariance_prior": {"diag": [8.0] * 3, "spherical": 8.0}},
     "all given": {"mean_precision_prior": 2.0, "degrees_of_freedom_prior": 7.0},
 }
 WEIGHTS = "dirichlet_process", "dirichlet_distribution"
@@ -120,7 +121,11 @@ def test_a_call_takes_the_steps_of_the_model(
         "covariance_type": covariance_type,
         "weight_concentration_prior_type": weight_prior,
     }
-    start = problem_of(3, dtype, **given, **PRIORS[prior])
+    priors = dict(PRIORS[prior])
+    if "covariance_prior" in priors:
+        of_types = priors["covariance_prior"]
+        priors["covariance_prior"] = of_types.get(covariance_type, 8 * np.eye(3))
+    start = problem_of(3, dtype, **given, **priors)
     tol = 1e-9 if dtype == np.float64 else 1e-4
     random = np.random.default_rng(0)
     for powers, weighted in itertools.product(plans().values(), [False, True]):

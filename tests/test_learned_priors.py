@@ -11,7 +11,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+from sktemper import (
+    AnnealedGaussianMixture,
+    AnnealedStudentMixture,
+    TemperedGaussianMixture,
+)
 from sktemper._families import GammaPrecision, GammasPrecision, WishartPrecision
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._priors import (
@@ -157,6 +161,51 @@ def test_learned_priors_maximise_the_bound(covariance_type, learned):
     assert -found.fun <= highest + 1e-5
 
 
+@pytest.mark.parametrize("learned", [LEARNED, LEARNED[2:]])
+def test_learned_priors_maximise_the_evidence_of_a_tied_covariance(learned):
+    """All components have one covariance, and with more degrees of freedom, more."""
+    model, X = model_of("tied", 4, frozenset(learned)), data()
+    shares = np.random.default_rng(1).dirichlet([0.2, 0.3, 0.5, 1e-9], size=len(X))
+    hyper = model.initial_hyper(X)
+    sums = model.statistics(X, shares, hyper)
+
+    def evidence(hyper):
+        globals_ = model.target(sums, 1.0, Powers(), hyper)
+        family = model.family_of(hyper)
+        likelihood = (family.expected(globals_.components) * sums.components).sum()
+        return likelihood + model.global_bound(globals_, hyper)
+
+    def other(root):
+        root = root.reshape(D, D)
+        return best._replace(covariance=best.degrees_of_freedom * root @ root.T)
+
+    globals_ = model.target(sums, 1.0, Powers(), hyper)
+    best = model.update_hyper(hyper, globals_, sums, 1.0, 1.0, Powers())
+    found = minimize(lambda root: -evidence(other(root)), np.eye(D).ravel(), tol=1e-9)
+    assert evidence(hyper) + 1 < evidence(best) == pytest.approx(-found.fun, rel=1e-9)
+    if "degrees_of_freedom" in learned:
+        factor = 1e3
+        freer = best._replace(
+            degrees_of_freedom=factor * best.degrees_of_freedom,
+            covariance=factor * best.covariance,
+        )
+        rise = evidence(freer) - evidence(best)
+        assert rise == pytest.approx(4 * D * (D + 1) / 400, rel=0.02)
+
+
+@pytest.mark.parametrize("estimator", [AnnealedGaussianMixture, AnnealedStudentMixture])
+def test_narrow_clusters_have_narrow_tied_covariances(estimator):
+    random = np.random.default_rng(0)
+    X = np.array([[0, 0], [4, 0], [0, 4]])[np.arange(300) % 3]
+    X = X + 0.1 * random.normal(size=X.shape)
+    mixture = estimator(covariance_type="tied", random_state=0).fit(X)
+    assert mixture.n_active_components_ == 3
+    deviations = np.sqrt(np.diag(mixture.covariances_))
+    np.testing.assert_allclose(deviations, 0.1, rtol=0.1)
+    truth = np.log(1 / 3 / (2 * np.pi * 0.01)) - 1
+    assert mixture.score(X) == pytest.approx(truth, abs=0.08)
+
+
 @each_law
 def test_the_evidence_of_priors_is_that_of_the_family(covariance_type):
     model, X = model_of(covariance_type), data()
@@ -245,7 +294,7 @@ def test_one_component_does_not_change_the_prior():
 
 
 @pytest.mark.every(3)
-@each_law
+@pytest.mark.parametrize("covariance_type", [*LAWS, "tied"])
 def test_learning_never_lowers_the_bound(covariance_type):
     fit = TemperedGaussianMixture(
         6, covariance_type=covariance_type, tempering=None, random_state=0, tol=1e-6

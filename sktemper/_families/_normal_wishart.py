@@ -255,9 +255,11 @@ class Covariance:
         Number of elements of a matrix that the type stores.
     is_variance : ndarray of shape (n_kept,)
         1 for each element of the diagonal, 0 for others.
+    is_common : bool
+        Whether all components have one matrix.
     """
 
-    products = True
+    products, is_common = True, False
 
     def __init__(self, n_features, law=None):
         self.n_features = n_features

@@ -18,6 +18,7 @@ enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_S
 #define OCCUPIED_ROWS 1e-3
 #define LEAST_FREE 0.5
 #define MOST_FREE 2e4
+#define COMMON_FREE 100.0
 #define AT_REST 0.01
 #define AT_OPTIMUM 0.001
 #define LEAST_RISE 0.01
@@ -612,28 +613,58 @@ static double evidence_of_prior(const ascent_block *b, const ascent_room *room, 
     return sum;
 }
 
+/* matrix += what another precision of the means changes in the inverse scale of component k,
+ * divided by n; see `_shift` in `_priors.py`. */
+static void add_shift(const ascent_block *b, const ascent_room *room, const usual_form *usual,
+                      intptr_t k, double old, double precision, double n, double *matrix)
+{
+    const intptr_t D = b->n_features;
+    const double kappa = usual->precision[k];
+    for (intptr_t d = 0; d < D; d++)
+        room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
+    add_outer(b, (precision - old) * kappa / (precision + (kappa - old)) / n, room->vector,
+              matrix);
+}
+
+/* See `_common_prior` in `_priors.py`; returns whether the covariance is ill-defined. */
+static int common_prior(const ascent_block *b, ascent_room *room, const usual_form *usual)
+{
+    const intptr_t K = b->n_components, D = b->n_features, E = room->entries;
+    const learned_form *old = &room->present;
+    learned_form *new = &room->learned;
+    const double n_rows = usual->freedom[0] - old->freedom;
+    double ignored;
+    if (b->learned & LEARNS_FREEDOM)
+        new->freedom = room->least + COMMON_FREE * n_rows;
+    for (intptr_t e = 0; e < E; e++)
+        new->covariance[e] = usual->inverse[e] - old->covariance[e];
+    for (intptr_t k = 0; k < K; k++)
+        add_shift(b, room, usual, k, old->precision, new->precision, (double)K,
+                  new->covariance);
+    for (intptr_t i = 0; i < D; i++) /* symmetric: a difference would grow in each step */
+        for (intptr_t j = 0; j <= i; j++)
+            new->covariance[j * D + i] = new->covariance[i * D + j] *= new->freedom / n_rows;
+    return factors_of(b, room, 1, new->covariance, room->matrices, &ignored);
+}
+
 /* Prepares `evidence_of_prior`; returns the number of used components. */
 static intptr_t begin_evidence(const ascent_block *b, const ascent_room *room,
                                const learned_form *old, double precision,
                                const usual_form *usual)
 {
-    const intptr_t D = b->n_features, E = room->entries;
+    const intptr_t E = room->entries;
     intptr_t n = 0;
     room->rows[0] = 0;
     memset(room->scatter, 0, (size_t)E * sizeof(double));
     for (intptr_t k = 0; k < b->n_components; k++) {
         if (!room->used[k])
             continue;
-        const double kappa = usual->precision[k], rows = kappa - old->precision;
-        const double shrinkage =
-            precision * rows / (precision + rows) - old->precision * rows / kappa;
         double *own = room->scatter + ++n * E;
-        room->rows[n] = b->freedom_of_scales ? usual->freedom[k] - old->freedom : rows;
-        for (intptr_t d = 0; d < D; d++)
-            room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
+        room->rows[n] = b->freedom_of_scales ? usual->freedom[k] - old->freedom
+                                             : usual->precision[k] - old->precision;
         for (intptr_t e = 0; e < E; e++)
             own[e] = usual->inverse[k * E + e] - old->covariance[e];
-        add_outer(b, shrinkage * (kappa / rows) * (kappa / rows), room->vector, own);
+        add_shift(b, room, usual, k, old->precision, precision, 1, own);
     }
     return n;
 }
@@ -657,7 +688,7 @@ static void search_priors(const ascent_block *b, ascent_room *room, double mean_
     learned_form *new = &room->learned, *best = &room->best, *trial = &room->trial;
     const double share = mean_rows / (mean_rows + new->freedom);
     const intptr_t D = b->n_features;
-    const int is_full = b->kind == FULL || b->kind == TIED;
+    const int is_full = b->kind == FULL;
     double largest = 0, rise = 0;
     for (intptr_t d = 0; d < (room->entries == 1 ? 1 : D); d++)
         room->vector[d] = sqrt(new->covariance[is_full ? d * D + d : d] / new->freedom);
@@ -669,8 +700,7 @@ static void search_priors(const ascent_block *b, ascent_room *room, double mean_
         const double change = fabs((after - before) / share) / (unit * other);
         largest = change > largest ? change : largest;
     }
-    const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
-    const int moves = learns && largest > AT_OPTIMUM;
+    const int moves = largest > AT_OPTIMUM;
     if (b->learned & LEARNS_FREEDOM)
         rise = log((new->freedom - room->least) / (old->freedom - room->least));
     const int is_freed = fabs(rise) > AT_OPTIMUM * share;
@@ -688,7 +718,7 @@ static void search_priors(const ascent_block *b, ascent_room *room, double mean_
         }
         better(b, room, n, &most);
     }
-    if (is_freed && learns) {
+    if (is_freed) {
         double changes[3] = {log(4.0), log(1.25), log(0.8)};
         const int n_changes = fabs(rise) > AT_REST ? 3 : 1;
         for (int i = 0; i < 3; i++)
@@ -729,10 +759,12 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
         new->precision = best_precision(b, room, usual);
     if (!(b->learned & (LEARNS_FREEDOM | LEARNS_COVARIANCE)))
         return 0;
-    if (mean_covariance(b, room, usual, new->covariance, &log_determinant))
+    const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
+    if (learns && b->kind == TIED)
+        return common_prior(b, room, usual);
+    if (learns && mean_covariance(b, room, usual, new->covariance, &log_determinant))
         return 1;
     if (b->learned & LEARNS_FREEDOM) {
-        const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
         if (!learns) {
             double *factors = room->matrices + b->n_features * b->n_features;
             if (factors_of(b, room, 1, room->present.covariance, factors, &log_determinant))
@@ -743,10 +775,10 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
                 mean_log += usual->log_precisions[k] / n_used;
         new->freedom = best_freedom(b, room, mean_log - log_determinant, learns);
     }
+    if (!learns)
+        return 0;
     for (intptr_t e = 0; e < room->entries; e++)
-        new->covariance[e] = b->learned & LEARNS_COVARIANCE
-                                 ? new->freedom * new->covariance[e]
-                                 : room->present.covariance[e];
+        new->covariance[e] *= new->freedom;
     search_priors(b, room, mean_rows / n_used, usual);
     return 0;
 }
@@ -840,6 +872,7 @@ static double global_bound(const ascent_block *b, ascent_room *room)
 #undef OCCUPIED_ROWS
 #undef LEAST_FREE
 #undef MOST_FREE
+#undef COMMON_FREE
 #undef AT_REST
 #undef AT_OPTIMUM
 #undef LEAST_RISE

@@ -17,8 +17,7 @@ from ._starts import (
 )
 
 #: Types in the order in which they are compared; if types are equal, the first is
-#: chosen.  "tied" is left out, because its prior is not learned, which lowers the
-#: evidence by hundreds of nats.  Moreover, "full" has equal covariances if its prior
+#: chosen.  "tied" is left out, because "full" has equal covariances, too, if its prior
 #: has learned many degrees of freedom.
 ORDER = ("full", "diag", "spherical")
 #: "full" is compared only if there are at least this number of rows per column, and at

@@ -293,10 +293,9 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         return narrow_columns(X, variances, reg_covar, self._names())
 
     def _with_learned_priors(self, model):
-        """Return the model with learned priors; None if they are learned, or tied."""
+        """Return the model with learned priors, or None if they are learned."""
         settings = self._settings()
-        is_tied = settings.covariance_type == "tied"
-        if is_tied or len(model.learned) == len(LEARNED):
+        if len(model.learned) == len(LEARNED):
             return None
         free = {f"{part}_prior": None for part in LEARNED}
         settings = settings.replaced(priors="learned", **free)
@@ -693,11 +692,10 @@ class TemperedGaussianMixture(_GaussianMixture):
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
         Expected covariance of a component, times the degrees of freedom of the prior.
-        None learns it, or is that of the data if covariances are tied.
+        None learns it.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
-        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
-        ``n_features`` if ``covariance_type`` is "tied".
+        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it.
     reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
         "auto" is 1e-6 times the variance of each column, without outliers.
@@ -896,11 +894,10 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
         Expected covariance of a component, times the degrees of freedom of the prior.
-        None learns it, or is that of the data if covariances are tied.
+        None learns it.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
-        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
-        ``n_features`` if ``covariance_type`` is "tied".
+        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it.
     reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
         "auto" is 1e-6 times the variance of each column, without outliers.
@@ -1110,11 +1107,10 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
         Expected covariance of a component, times the degrees of freedom of the prior.
-        None learns it, or is that of the data if covariances are tied.
+        None learns it.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
-        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
-        ``n_features`` if ``covariance_type`` is "tied".
+        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it.
     reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
         "auto" is 1e-6 times the variance of each column, without outliers.

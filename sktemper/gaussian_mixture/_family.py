@@ -307,6 +307,8 @@ class TiedCovariance(Covariance):
     n_components, n_features : int
     """
 
+    is_common = True
+
     def __init__(self, n_components, n_features):
         super().__init__(n_features)
         self.n_components = n_components

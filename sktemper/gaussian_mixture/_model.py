@@ -372,7 +372,7 @@ class GaussianMixtureModel(MixtureModel):
         """Return the learned priors of the components ``used``."""
         family, learned = self.family_of(hyper), self.learned
         new = learned_priors(family, hyper, usual, used, learned)
-        if not learned & {"covariance", "degrees_of_freedom"}:
+        if "covariance" not in learned or self.covariance.is_common:
             return new
         evidence = evidence_of_priors(family, hyper, usual, used, new.mean_precision)
         least, size = family.law.least, counts[used].mean()

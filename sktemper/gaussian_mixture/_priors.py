@@ -82,18 +82,11 @@ class Priors(NamedTuple):
     dtype: Any
 
     def learned(self):
-        """Return the names of the priors that are learned, because they are None.
-
-        The prior of a tied covariance is not learned, because a single covariance does
-        not show how covariances differ.
-        """
+        """Return the names of the priors that are learned, because they are None."""
         settings = self.settings
         if settings.priors == "scikit-learn":
             return []
-        given = {part: getattr(settings, f"{part}_prior") for part in LEARNED}
-        if settings.covariance_type == "tied":
-            given = {"mean_precision": settings.mean_precision_prior}
-        return [part for part, value in given.items() if value is None]
+        return [x for x in LEARNED if getattr(settings, f"{x}_prior") is None]
 
     def is_wishart(self):
         """Return whether the precisions have a Wishart distribution."""
@@ -101,11 +94,6 @@ class Priors(NamedTuple):
         return (
             settings.covariance_type in ("full", "tied") or settings.priors != "learned"
         )
-
-    def _starts_free(self):
-        """Return whether the covariance prior starts with few degrees of freedom."""
-        settings = self.settings
-        return settings.covariance_type != "tied" and settings.priors == "learned"
 
     def _concentration(self, n_samples):
         """Return the concentration of the weights."""
@@ -126,7 +114,8 @@ class Priors(NamedTuple):
         freedom = settings.degrees_of_freedom_prior
         least = n_features - 1 if self.is_wishart() else 0
         if freedom is None:
-            freedom = least + FREE_DEGREES if self._starts_free() else n_features
+            is_learned = settings.priors == "learned"
+            freedom = least + FREE_DEGREES if is_learned else n_features
         if freedom <= least:
             raise ValueError(
                 "The parameter 'degrees_of_freedom_prior' should be greater than "
@@ -169,7 +158,7 @@ class Priors(NamedTuple):
             check_variances(
                 _variances(prior), self.dtype, "X has features with a variance"
             )
-            return freedom * prior if self._starts_free() else prior
+            return freedom * prior if settings.priors == "learned" else prior
         prior = check_array(
             np.atleast_1d(settings.covariance_prior), dtype=np.float64, ensure_2d=False
         ).reshape(np.shape(settings.covariance_prior))
@@ -221,6 +210,9 @@ FREE_DEGREES = 3.0
 #: Range of the degrees of freedom minus their lower limit.  At the upper end, all
 #: covariances are equal.
 LEAST_FREE, MOST_FREE = 0.5, 2e4
+#: The same of a common covariance, per sample of a component.  The evidence rises with
+#: them; here it is D (D + 1) / 400 nats per component below its limit.
+COMMON_FREE = 100.0
 #: Changes by which a search raises the logarithm of the degrees of freedom minus their
 #: lower limit, if this logarithm has risen, and the number of times that it repeats a
 #: change that raises the evidence.
@@ -254,24 +246,52 @@ def learned_priors(family, hyper, usual, used, learned):
     -------
     hyper : Hyper
     """
+    old = hyper
     if "mean_precision" in learned:
         hyper = hyper._replace(mean_precision=_precision(family, hyper, usual, used))
     if not learned & {"degrees_of_freedom", "covariance"}:
         return hyper
     kind, law = family.covariance, family.law
+    is_learned = "covariance" in learned
+    if kind.is_common and is_learned:
+        return _common_prior(family, old, hyper, usual, learned)
     precisions = kind.widened(usual.freedom) * kind.scale(usual.inverse_scale)
-    precision = hyper.allowed(precisions[used].mean(axis=0))
+    precision = hyper.allowed(kind.each(precisions)[used].mean(axis=0))
     covariance = kind.symmetric(kind.scale(precision[None]))[0]
-    mean_log = law.expected_log(usual.freedom[used]) + usual.log_determinants[used]
+    mean_log = law.expected_log(usual.freedom) + usual.log_determinants
+    mean_log = kind.each(mean_log)[used]
     freedom = hyper.degrees_of_freedom
     if "degrees_of_freedom" in learned:
-        is_learned = "covariance" in learned
         scale = covariance if is_learned else hyper.covariance
         log_determinant = kind.factors(np.asarray(scale)[None])[1][0]
         freedom = _freedom(law, mean_log.mean() - log_determinant, is_learned)
-    if "covariance" in learned:
+    if is_learned:
         hyper = hyper._replace(covariance=freedom * covariance)
     return hyper._replace(degrees_of_freedom=freedom)
+
+
+def _common_prior(family, old, hyper, usual, learned):
+    """Return the prior of a common covariance with the highest evidence.
+
+    The expectation of the precision is then the best estimate from the samples.
+    """
+    kind, freedom = family.covariance, hyper.degrees_of_freedom
+    n_rows = usual.freedom - old.degrees_of_freedom
+    if "degrees_of_freedom" in learned:
+        freedom = family.law.least + COMMON_FREE * n_rows
+    scatter = usual.inverse_scale - old.covariance
+    scatter = scatter + _shift(family, old, hyper.mean_precision, usual)
+    covariance = kind.symmetric(hyper.allowed(scatter * (freedom / n_rows)))
+    kind.factors(covariance)  # raises if the samples do not determine it
+    return hyper._replace(degrees_of_freedom=freedom, covariance=covariance)
+
+
+def _shift(family, old, precision, usual, used=slice(None)):
+    """Return the change of inverse scales by another precision of the means."""
+    n_rows = usual.precision[used] - old.mean_precision
+    shifts = usual.means[used] - (old.mean - old.origin)
+    factors = (precision - old.mean_precision) * usual.precision[used]
+    return family.covariance.outer(factors / (precision + n_rows), shifts)
 
 
 def restarted(hyper, covariance, law, learned):
@@ -354,12 +374,9 @@ def evidence_of_priors(family, hyper, usual, used, precision):
         ``evidence(hyper)`` returns a float, -inf if the priors are invalid.
     """
     kind, law = family.covariance, family.law
-    kappa, old = usual.precision[used], hyper.mean_precision
-    n_rows = kappa - old
-    shifts = usual.means[used] - (hyper.mean - hyper.origin)
-    shrinkage = precision * n_rows / (precision + n_rows) - old * n_rows / kappa
+    n_rows = usual.precision[used] - hyper.mean_precision
     scatter = usual.inverse_scale[used] - hyper.covariance
-    scatter = scatter + kind.outer(shrinkage * (kappa / n_rows) ** 2, shifts)
+    scatter = scatter + _shift(family, hyper, precision, usual, used)
 
     # the first element is for the prior
     if family.has_scales:  # the precision of a mean counts scales
@@ -407,7 +424,7 @@ def searched(learned, old, new, least, n_rows, evidence):
     after = new.covariance / new.degrees_of_freedom
     share = n_rows / (n_rows + new.degrees_of_freedom)
     change = (after - before) / share
-    moves = "covariance" in learned and _moves(change, after)
+    moves = _moves(change, after)
     rise = 0.0
     if "degrees_of_freedom" in learned:
         free = [hyper.degrees_of_freedom - least for hyper in (old, new)]
@@ -419,7 +436,7 @@ def searched(learned, old, new, least, n_rows, evidence):
     if moves:
         trial = new._replace(covariance=new.degrees_of_freedom * (before + change))
         best, most = _better(evidence, best, most, trial)
-    if is_freed and "covariance" in learned:
+    if is_freed:
         for change in _changes(rise, share):
             for _ in range(MOST_REPEATS):
                 known, factor = best, math.exp(change)
