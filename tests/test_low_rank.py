@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import logsumexp, multigammaln
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
@@ -75,6 +76,46 @@ def test_the_evidence_of_one_gaussian_is_that_of_its_definition():
     # the prior is a maximum
     for change in {"freedom": nu * 1.02}, {"spread": s * 1.02}, {"spread": s / 1.02}:
         assert one._replace(**change).evidence(4) < one.evidence(4) + 1e-9
+
+
+def test_a_subspace_is_that_of_weighted_rows_in_their_units():
+    random = np.random.default_rng(2)
+    X = random.normal(size=(40, 6)) @ random.normal(size=(6, 6))
+    X, weight = X * 10.0 ** np.arange(-3, 3) + 7.0, random.gamma(0.5, size=40)
+    directions = Directions.of(X, weight)
+    covariance = np.cov(X.T, aweights=weight, ddof=0)
+    assert_allclose(directions.centre, np.average(X, axis=0, weights=weight))
+    assert_allclose(directions.scales, np.sqrt(np.diag(covariance)))
+    matrix = directions.basis * directions.variances @ directions.basis.T
+    units = np.outer(directions.scales, directions.scales)
+    assert_allclose(matrix, covariance / units, atol=1e-12)
+    subspace = Subspace(directions, OneGaussian.of(directions, weight.sum()), 2)
+    slopes = subspace.scores(np.eye(6)) - subspace.scores(np.zeros((1, 6)))
+    noise = subspace.variances_of_noise(0.3)
+    assert_allclose(noise, 0.3 * (slopes**2).sum(axis=0))
+    # the entries of a matrix of all columns, but for those of the scores, are shrunken
+    for total, share in (1e9, 1.0), (30.0, 0.75), (1e-9, 0.0):
+        one = subspace.one._replace(total=total, freedom=10.0)
+        found = Subspace(directions, one, 2).n_parameters
+        assert found == pytest.approx(4 + share * (21 - 3), rel=1e-6)
+
+
+@pytest.mark.parametrize("reg_covar", [1e-6, 0.0])
+def test_precisions_of_collapsed_components_are_positive_definite(reg_covar):
+    for seed in range(2):
+        X = np.random.default_rng([seed, 200, 20]).normal(size=(200, 20))
+        X = 1e6 * np.tile(X[:100], (2, 1))
+        mixture = AnnealedGaussianMixture(
+            10, covariance_type="low_rank", reg_covar=reg_covar, random_state=0
+        ).fit(X)
+        roots = mixture.precisions_cholesky_
+        np.linalg.cholesky(mixture.precisions_)
+        assert_array_equal(roots, np.triu(roots))
+        squares = roots @ np.swapaxes(roots, 1, 2)
+        units = np.sqrt(np.einsum("kii->ki", squares))
+        units = units[:, :, None] * units[:, None]
+        assert_allclose(mixture.precisions_ / units, squares / units, atol=1e-12)
+        assert np.isfinite(mixture.to_sklearn().score_samples(X)).all()
 
 
 @pytest.mark.parametrize("n_samples", [12, 40])  # fewer rows than columns, and more
@@ -159,6 +200,9 @@ def test_units_and_jobs_change_nothing(fitted):
     same = AnnealedGaussianMixture(8, random_state=0, n_jobs=2).fit(X)
     assert_array_equal(same.means_, mixture.means_)
     assert_array_equal(same.score_samples(X), mixture.score_samples(X))
+    turned = np.asfortranarray(X)
+    assert_array_equal(mixture.score_samples(turned), mixture.score_samples(X))
+    assert_array_equal(clone(mixture).fit(turned).means_, mixture.means_)
 
 
 def test_bounds_contain_the_rest(fitted):
@@ -223,8 +267,9 @@ def test_given_means_are_those_of_the_columns(fitted):
 @pytest.mark.parametrize("X", [np.ones((20, 200)), np.arange(20.0)[:, None]])
 def test_rows_without_a_subspace_are_refused_by_name_only(X):
     named = TemperedGaussianMixture(2, covariance_type="low_rank")
-    with pytest.raises(ValueError, match="two columns, of which one varies"):
-        named.fit(X)
+    for weight in None, np.full(20, 1e-9):
+        with pytest.raises(ValueError, match="two columns, of which one varies"):
+            named.fit(X, sample_weight=weight)
     mixture = TemperedGaussianMixture(2, random_state=0, max_iter=500).fit(X)
     assert mixture.covariance_type_ != "low_rank"
 

@@ -72,7 +72,8 @@ class Directions:
         n_features = X.shape[1]
         most = min(MOST_ROWS, max(LEAST_ROWS, int(MOST_PRODUCTS / n_features**2)))
         rows = rows[:: -(-len(rows) // most)]
-        X, weight = X[rows].astype(np.float64), weight[rows] / weight[rows].sum()
+        # sums depend on the memory order
+        X, weight = X[rows].astype(np.float64, "C"), weight[rows] / weight[rows].sum()
         if np.isnan(X).any():
             raise ValueError(NEEDS_ALL_COLUMNS)
         centre = weight @ X
@@ -99,7 +100,8 @@ class Directions:
         """Yield parts of rows in standardised columns, and their places."""
         for start in range(0, len(X), ROWS_OF_PART):
             part = slice(start, start + ROWS_OF_PART)
-            yield part, (X[part] - self.centre) / self.scales
+            rows = np.subtract(X[part], self.centre, order="C")  # for sums over columns
+            yield part, rows / self.scales
 
 
 def _principal(X):
@@ -170,8 +172,9 @@ class OneGaussian(NamedTuple):
             nu = D - 1 + math.exp(free)
 
             def slope(log_spread):
-                shares = 1.0 / (1.0 + self.scatter * math.exp(-log_spread))
-                return (nu + N) * shares.sum() - nu * D
+                """Return a sum whose terms have the same sign at either end."""
+                each = self.scatter * math.exp(-log_spread)
+                return ((N - nu * each) / (1.0 + each)).sum()
 
             ends = np.log([self.scatter.min(), self.scatter.max()])
             ends += math.log(nu / N) + 1e-6 * np.array([-1, 1])
@@ -289,20 +292,28 @@ class Subspace:
         directions = self.directions
         return directions.centre + scores @ self.loadings.T * directions.scales
 
-    def matrices(self, of_scores, of_rest):
-        """Return matrices of standardised columns.
+    def roots(self, of_scores, of_rest):
+        """Return R for matrices R R^T, without differences that might be negative.
 
         Parameters
         ----------
         of_scores : ndarray of shape (n_components, n_scores, n_scores)
+            Such roots for the scores.
         of_rest : ndarray of shape (n_features - n_scores,)
+            Roots of variances, or of precisions, in the other directions.
+
+        Returns
+        -------
+        roots : ndarray of shape (n_components, n_features, n_scores + n_features)
+            Roots for standardised columns.
         """
         basis, q, outside = self.directions.basis, self.n_scores, of_rest[-1]
         rest = basis[:, q:]
-        shared = outside * np.eye(self.n_features)
+        shared = outside * (np.eye(self.n_features) - self.loadings @ self.loadings.T)
         shared += (rest * (of_rest[: rest.shape[1]] - outside)) @ rest.T
-        own = of_scores - outside * np.eye(q)
-        return self.loadings @ own @ self.loadings.T + shared
+        own = self.loadings @ of_scores
+        shared = np.broadcast_to(shared, (len(own), *shared.shape))
+        return np.concatenate([own, shared], axis=2)
 
     def variances(self, of_scores):
         """Return the variances of columns, (n_components, n_features)."""
@@ -423,20 +434,19 @@ class LowRankMixtureModel(GaussianMixtureModel):
         return self.subspace.means(vectors)
 
     def covariances_of(self, usual):
-        own = self.own_covariances(usual)
-        matrices = self.subspace.matrices(own, self.subspace.rest)
-        scales = self.subspace.directions.scales
-        return matrices * np.multiply.outer(scales, scales)
-
-    def precisions_of(self, usual):
-        own = super().precisions_of(usual)
-        matrices = self.subspace.matrices(own, 1.0 / self.subspace.rest)
-        scales = 1.0 / self.subspace.directions.scales
-        return matrices * np.multiply.outer(scales, scales)
+        values, vectors = np.linalg.eigh(self.own_covariances(usual))
+        own = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+        roots = self.subspace.roots(own, np.sqrt(self.subspace.rest))
+        roots = roots * self.subspace.directions.scales[:, None]
+        return roots @ np.swapaxes(roots, 1, 2)
 
     def roots_of(self, usual):
-        flipped = self.precisions_of(usual)[:, ::-1, ::-1]
-        return np.linalg.cholesky(flipped)[:, ::-1, ::-1]
+        own, widths = super().roots_of(usual), np.sqrt(self.subspace.rest)
+        roots = self.subspace.roots(own, 1.0 / widths)
+        roots = roots / self.subspace.directions.scales[:, None]
+        upper = np.linalg.qr(np.swapaxes(roots[:, ::-1], 1, 2), mode="r")
+        upper *= np.copysign(1.0, np.diagonal(upper, axis1=1, axis2=2))[..., None]
+        return np.swapaxes(upper, 1, 2)[:, ::-1, ::-1]
 
     def variances_of(self, usual):
         return self.subspace.variances(self.own_covariances(usual))

@@ -303,9 +303,11 @@ class GaussianMixtureModel(MixtureModel):
         return self.own_covariances(usual)
 
     def precisions_of(self, usual):
-        """Return expected precisions."""
-        scale = self.covariance.scale(usual.inverse_scale)
-        return self.covariance.widened(usual.freedom) * scale
+        """Return expected precisions, the products of their roots."""
+        roots = self.roots_of(usual)
+        if self.covariance.products:
+            return roots @ np.swapaxes(roots, -1, -2)
+        return roots**2
 
     def roots_of(self, usual):
         """Return upper triangular R with R R^T = `precisions_of`."""
