@@ -289,8 +289,14 @@ def test_rows_without_any_value_and_columns_without_any():
     mean = shares @ mixture.means_
     np.testing.assert_allclose(mixture.impute(empty)[0], mean)
     X[:, 1] = np.nan
+    X[:100, 0] += 20.0
+    with pytest.warns(UserWarning, match="Column 1 of X has no values"):
+        found = clone(mixture).set_params(n_components=2).fit(X)
+    others = clone(mixture).set_params(n_components=2).fit(X[:, [0, 2]])
+    assert adjusted_rand_score(found.labels_, others.labels_) == 1.0
+    np.testing.assert_allclose(found.means_[:, [0, 2]], others.means_, rtol=1e-2)
     with pytest.raises(ValueError, match="Column 1 of X has only missing values"):
-        clone(mixture).fit(X)
+        clone(mixture).partial_fit(X)  # its scale could not be learned later
 
 
 @pytest.mark.parametrize(

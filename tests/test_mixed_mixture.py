@@ -192,6 +192,10 @@ def test_an_unknown_category_counts_as_missing_with_one_warning(small):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mixture.predict_proba(strange)
+    strange.loc[3, "mood"] = None
+    strange["smokes"] = strange["smokes"].astype(object).where(gap.index != 5, "often")
+    with pytest.warns(UserWarning, match="Column 'smokes': \\['often'\\]$"):
+        mixture.predict_proba(strange)  # another column
 
 
 def test_a_row_without_values_has_the_weights(small):
@@ -953,7 +957,8 @@ def test_imputed_lists_and_arrays_of_text():
 
 def test_a_column_without_categories_stays_empty():
     X = two_columns([1, 2]).assign(c=pd.Categorical([None] * 60))
-    mixture = few_steps().fit(X)
+    with pytest.warns(UserWarning, match="Column 'c' has no values"):
+        mixture = few_steps().fit(X)
     assert mixture.categories_["c"] == []
     assert mixture.impute(X)["c"].isna().all()
     assert mixture.sample(3)[0]["c"].isna().all()

@@ -33,11 +33,17 @@ from ._estimator import (
 )
 from ._mixtures import (
     ACTIVE,
+    MANY_OPTIONS,
+    NAMED,
     ComparedMixin,
     CriteriaMixin,
     MixtureMixin,
+    check_columns,
     check_enough_samples,
+    check_first_columns,
     check_n_samples,
+    looks_like_identifier,
+    warn_of_columns,
 )
 from ._streams import RenewalsMixin
 from ._variants import AnnealedMixin, SVIPlusMixin

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
+from .._utils._linalg import tiled_matmul
 from .._utils._typing import ArrayLike, DataLike, Float
 
 #: Bisections of a quantile, which halve the number of floating-point numbers.
@@ -97,7 +98,7 @@ class Conditional:
                 f"{column!r} is no column of options that is not given, which are "
                 f"{list(self._shares)}."
             )
-        return self.weights @ self._shares[column]
+        return tiled_matmul(self.weights, self._shares[column])
 
     def _sum(self, values):
         used = np.where(self.weights > 0, values, 0.0)
@@ -181,6 +182,8 @@ class ConditionalMixin:
         self._check_fitted()
         rows = np.array(self._validate_gapped(X), dtype=np.float64)
         others = self._others(given)
+        known = np.delete(np.arange(rows.shape[1]), others)
+        rows[:, known] = self._in_support(rows)[:, known]
         evidence = self._component_scores(rows)
         rows[:, others] = np.nan
         logs = self._component_scores(rows)
@@ -224,6 +227,10 @@ class ConditionalMixin:
     def _validate_gapped(self, X):
         """Return valid data, which may have missing values."""
         return self._validate(X, reset=False)
+
+    def _in_support(self, rows):
+        """Return rows in which NaN replaces values of density 0."""
+        return rows
 
     def _component_scores(self, rows):
         """Return log weights plus predictive densities, (n_samples, n_components)."""

@@ -751,6 +751,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _check_enough(self, data):
         """Raise if the `Data` of a `fit` are too few; not called for a stream."""
 
+    def _check_first(self, data):
+        """Raise if the `Data` of the first chunk of a stream are too few."""
+
     def _prepare_fit(self, data, sample_weight):
         """Choose parameters from the `Data` of a `fit`; not called for a stream."""
 
@@ -1262,6 +1265,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         if fresh:
             work._warned = {}
         data = work._training_data(X, fresh, sample_weight)
+        if fresh:
+            work._check_first(data)
         rate = stream_rate(self)
         # starts and renewals may take long: other threads compute them
         inline = not fresh and rate is None and _are_few(data, work._inline_limits())

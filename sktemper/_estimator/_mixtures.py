@@ -17,7 +17,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 
 from .._utils._arguments import check_interval, is_integer, refuse
-from .._utils._frames import data_frame
+from .._utils._frames import data_frame, is_frame
+from .._utils._notices import warn_once
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
@@ -26,6 +27,10 @@ from ..moves import NoMoves
 from ._estimator import Estimator, TemperedEstimator, validated_weight
 from ._streams import RenewalsMixin
 
+#: A column with at most this number of values does not look like an identifier.
+MANY_OPTIONS = 50
+#: Largest number of columns in a message.
+NAMED = 3
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
 #: Largest seed of `RandomState`.
@@ -77,6 +82,69 @@ def check_enough_samples(self, data):
             "Expected n_samples >= n_components but got n_components = "
             f"{self.n_components}, n_samples = {len(data)}"
         )
+
+
+def looks_like_identifier(numbers):
+    """Return whether many numbers are different, whole, and in order or consecutive."""
+    known = numbers[~np.isnan(numbers)]
+    if len(known) <= MANY_OPTIONS or (known[:NAMED] != np.rint(known[:NAMED])).any():
+        return False
+    steps, gaps = np.diff(known), np.diff(np.sort(known))
+    is_ordered = (steps > 0).all() or (steps < 0).all() or (gaps == 1).all()
+    return bool(is_ordered and (known == np.rint(known)).all())
+
+
+def warn_of_columns(estimator, n_columns, empty, identifiers):
+    """Warn of the names of columns without values, and of identifiers."""
+    if 0 < len(empty) < n_columns:  # without weights, no column has values
+        warn_once(
+            estimator,
+            "empty",
+            f"{', '.join(empty[:NAMED])} has no values, and does not change the fit. "
+            "Leave it out.",
+            UserWarning,
+        )
+    if identifiers:
+        warn_once(
+            estimator,
+            "identifiers",
+            f"{', '.join(identifiers[:NAMED])} looks like an identifier: most rows "
+            "have another text, or whole number in order. Leave it out of X.",
+            UserWarning,
+        )
+
+
+def check_columns(self, data):
+    """Warn of columns of numbers without values, and of identifiers."""
+    columns = _numbers_by_name(self, data)
+    empty = _names_of_empty(columns)
+    found = [name for name, x in columns.items() if looks_like_identifier(x)]
+    warn_of_columns(self, len(columns), empty, found)
+
+
+def check_first_columns(self, data):
+    """Raise if a column of the first chunk of a stream has no values."""
+    for name in _names_of_empty(_numbers_by_name(self, data)):
+        raise ValueError(
+            f"{name} has only missing values (NaN): leave it out, or start with rows "
+            "that have values."
+        )
+
+
+def _numbers_by_name(estimator, data):
+    """Return the columns of arrays of numbers by their names in messages."""
+    blocks = [X for X in data.validated if not issparse(X)]
+    names = estimator._names().tolist() if blocks else []
+    return {
+        f"Column {name!r}" + " of X" * (not isinstance(name, str)): np.concatenate(
+            [X[:, number] for X in blocks]
+        )
+        for number, name in enumerate(names)
+    }
+
+
+def _names_of_empty(columns):
+    return [name for name, numbers in columns.items() if np.isnan(numbers).all()]
 
 
 class ComparedMixin:
@@ -521,8 +589,11 @@ class MixtureMixin(
         return drawn
 
     def _drawn_rows(self, X, seed):
-        rows, _ = copy_fit(self, random_state=seed).sample(X.shape[0])
-        return np.array(self._validate(rows, reset=False))
+        source = copy_fit(self, random_state=seed)
+        rows, _ = source.sample(X.shape[0])
+        if not is_frame(rows):  # a sample has no names to be checked
+            vars(source).pop("feature_names_in_", None)
+        return np.array(source._validate(rows, reset=False))
 
     def _likeliest(self, X, n_components, random, n_starts, starts=()):
         """Return the result of `MixtureModel.likeliest` for validated data."""

@@ -445,5 +445,6 @@ class PoissonFamily(GammaFamily):
         shapes, rates = self.split(tables.parameters)
         for k, (shape, rate) in enumerate(zip(shapes + 1.0, rates, strict=True)):
             logs = log_rising(shape, x) - x * np.log1p(rate)
-            out[:, k] = logs.sum(axis=1) - known @ (shape * np.log1p(1.0 / rate))
+            logs -= known * (shape * np.log1p(1.0 / rate))
+            out[:, k] = logs.sum(axis=1)
         return out + log_weights

@@ -486,11 +486,14 @@ class MomentRows:
         Part of the log-likelihood that all components share.
     known : ndarray of shape (n_rows,)
         Numbers of values that are not missing.
+    log_support : ndarray of shape (n_rows,)
+        0, or -inf for a row of density 0, which counts as missing in fits.
     """
 
     moments: np.ndarray
     log_base: np.ndarray
     known: np.ndarray
+    log_support: np.ndarray
 
     @property
     def shape(self):
@@ -500,7 +503,7 @@ class MomentRows:
         return len(self.moments)
 
     def __getitem__(self, rows):
-        return MomentRows(self.moments[rows], self.log_base[rows], self.known[rows])
+        return MomentRows(*(values[rows] for values in vars(self).values()))
 
 
 class ProductFamily(Family):
@@ -569,7 +572,7 @@ class ProductFamily(Family):
     # -- local steps -------------------------------------------------------------------
     def log_predictive(self, block, tables, log_weights=0.0):
         logs = np.zeros((len(block), len(tables.parameters)))
-        logs += log_weights + np.reshape(block.log_base, (-1, 1))
+        logs += log_weights + np.reshape(block.log_base + block.log_support, (-1, 1))
         for part, moments, own in self._parts_of(block, tables):
             logs += part.log_predictive(moments, Tables(None, own))
         return logs

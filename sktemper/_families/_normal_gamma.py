@@ -122,5 +122,5 @@ class NormalGammaFamily(Family):
             spread = 2.0 * b * (kappa + 1.0) / kappa
             peak = -betaln(a, 0.5) - 0.5 * np.log(spread)
             falls = (a + 0.5) * np.log1p((x - m) ** 2 / spread)
-            out[:, k] = known @ peak - (known * falls).sum(axis=1)
+            out[:, k] = (known * (peak - falls)).sum(axis=1)
         return out + log_weights

@@ -46,8 +46,12 @@ def warn_of_fit(message):
     warn(message, ConvergenceWarning)
 
 
-def warn_once(estimator, topic, message, category=ConvergenceWarning):
+def is_first(estimator, topic):
+    """Return whether this is the first warning on a topic, of only one thread."""
     warned, token = vars(estimator).setdefault("_warned", {}), object()
-    # setdefault is atomic, so that only one of several threads warns
-    if warned.setdefault(topic, token) is token:
+    return warned.setdefault(topic, token) is token  # setdefault is atomic
+
+
+def warn_once(estimator, topic, message, category=ConvergenceWarning):
+    if is_first(estimator, topic):
         warn(message, category)

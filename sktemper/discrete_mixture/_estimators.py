@@ -15,6 +15,7 @@ from .._estimator import (
     AnnealedMixin,
     MixtureMixin,
     TemperedEstimator,
+    check_columns,
     check_enough_samples,
     check_weighted_counts,
     drop_features,
@@ -237,6 +238,10 @@ class _BernoulliMixture(_DiscreteMixture):
         if self.binarize is None:
             check_binary(X, type(self).__name__)
         return X
+
+    def _check_enough(self, data):
+        super()._check_enough(data)
+        check_columns(self, data)
 
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)

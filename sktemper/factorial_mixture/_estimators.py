@@ -18,6 +18,7 @@ from .._estimator import (
     ComparedMixin,
     CriteriaMixin,
     TemperedEstimator,
+    check_columns,
     check_n_samples,
 )
 from .._utils._arguments import Interval
@@ -66,7 +67,7 @@ class _FactorialMixture(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    _validate = check_numbers
+    _validate, _check_enough = check_numbers, check_columns
 
     def _check_range(self, X, dtype, training=False):
         fresh = not hasattr(self, "state_")

@@ -20,7 +20,9 @@ from .._estimator import (
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
+    check_columns,
     check_enough_samples,
+    check_first_columns,
     check_n_samples,
     log,
     validated_weight,
@@ -153,8 +155,11 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     _end_of_fit_checks = (about_components,)
     _min_samples = 2  # the start needs a covariance
 
+    _check_first = check_first_columns
+
     def _check_enough(self, data):
         check_enough_samples(self, data)
+        check_columns(self, data)
         is_full = self._default_type() == "full" and not self._is_choice()
         if is_full and self.n_features_in_ > len(data):
             warn(

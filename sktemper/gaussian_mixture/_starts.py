@@ -373,12 +373,13 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
         True fits a Gaussian by expectation maximisation.  False computes the mean and
         the variance of the observed values of each column, without covariances.
     default : ndarray of shape (n_features,) or None
-        Means of columns without a value.
+        Means of columns without a value, which are 0 without a default; their variances
+        are the mean of those of other columns.
 
     Raises
     ------
     ValueError
-        If a column has no value and no default.
+        If no column has a value.
     """
     if weight is None or not weight.any():
         weight = np.ones(len(X))
@@ -388,16 +389,13 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
     X = np.asarray(X, dtype=np.float64, order="C")
     known = ~np.isnan(X)
     totals = weight @ known
-    if default is None and not totals.all():
-        number = int(np.flatnonzero(totals == 0)[0])
-        raise ValueError(
-            f"Column {number} of X has only missing values (NaN): leave it out, or "
-            "start with rows that have values."
-        )
+    if not totals.any():
+        raise ValueError("X has only missing values (NaN).")
     mean = weight @ np.where(known, X, 0.0) / np.where(totals > 0, totals, 1.0)
-    mean = mean if default is None else np.where(totals > 0, mean, default)
+    mean = np.where(totals > 0, mean, 0.0 if default is None else default)
     squares = weight @ np.where(known, X - mean, 0.0) ** 2
     variances = squares / np.maximum(totals - 1.0, 1.0)
+    variances[totals == 0] = variances[totals > 0].mean()
     if not is_full:
         return mean, np.diag(variances)
     return _fit_gaussian(X, weight, mean, variances)
@@ -444,7 +442,7 @@ def impute(X, weight, is_full, default=None):
     is_full : bool
         True uses means given the observed values of the row, and False column means.
     default : ndarray of shape (n_features,) or None
-        Means of columns without a value; None raises an error.
+        Means of columns without a value.
     """
     is_full = is_full and X.shape[1] <= MOST_CORRELATED
     mean, covariance = mean_and_covariance_with_gaps(X, weight, is_full, default)

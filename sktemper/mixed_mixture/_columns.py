@@ -29,6 +29,8 @@ WITH_INTERVALS = ("binned", "histogram")
 WITH_OPTIONS = ("categorical", "binary", *WITH_INTERVALS)
 #: Least number of rows of an interval in the tails of a histogram.
 LEAST_ROWS = 10
+#: The density beyond the ends of a histogram falls by this power of the distance.
+DECAY = 3.0
 #: Remedy in error messages.
 REMEDY = 'Name another kind, as in kinds={"column": "categorical"}, or leave it out.'
 
@@ -52,10 +54,17 @@ class Column(NamedTuple):
         Mean and standard deviation of the training values of a Gaussian column, or of
         their logarithms, which the model standardizes: (x - location) / scale.
     ends : tuple of (float, float)
-        Lowest and highest value of each interval of a histogram.
+        Ends of each interval of a histogram, between which its density is constant.
+        Those of whole numbers are halfway between these; those of a single frequent
+        value (an atom) are equal.
     lengths : tuple of float
-        Length of each interval of a histogram, by which its probability is divided: the
-        number of values of whole numbers, and 1 for a single value of others.
+        Length of each interval of a histogram, or 1 for an atom, divided by the share
+        of the interval's probability that is between its ends.
+    beyond : tuple of float
+        Share of the probability of each interval of a histogram that is in the gap
+        below its lower end, or, for the first and the last interval, beyond the end.
+    is_whole : bool
+        Whether all values of a histogram are whole numbers.
     log_unit : float
         Mean over the training values of the logarithm of the derivative of a value, or
         of the length of its interval, if it varies.
@@ -70,6 +79,9 @@ class Column(NamedTuple):
     ends: tuple = ()
     lengths: tuple = ()
     log_unit: float = 0.0
+    beyond: tuple = ()
+    is_whole: bool = False
+    _new_fields = ("beyond", "is_whole")  # earlier pickles lack them
 
     @property
     def part(self):
@@ -108,8 +120,7 @@ class Column(NamedTuple):
         if self.kind == "poisson":
             _check_counts(numbers, values.name)
         if self.kind == "lognormal" and (numbers <= 0).any():
-            unknown = np.unique(numbers[numbers <= 0]).tolist()
-            return np.where(numbers > 0, numbers, np.nan), unknown
+            return numbers, np.unique(numbers[numbers <= 0]).tolist()
         return numbers, []
 
     def _encode(self, values):
@@ -168,12 +179,58 @@ class Column(NamedTuple):
             categories = categories.astype(float if float in types else int)
         return categories[codes.astype(int)]
 
+
+class Histogram:
+    """The density of a column in each interval of its histogram.
+
+    It is constant between the ends of the interval.  A small share of the probability
+    is in the gap between the intervals of a frequent value and of the value below it,
+    where the density is constant, or beyond the lowest or the highest value, where it
+    falls by the power `DECAY` of the distance.
+
+    Parameters
+    ----------
+    column : Column
+    """
+
+    def __init__(self, column):
+        self.low, self.high = np.array(column.ends).T
+        # descriptions of earlier versions have no shares
+        share = column.beyond or 1.0 / (1.0 + DECAY)
+        self.share = np.broadcast_to(share, self.low.shape)
+        self.edges, self.logs = np.array(column.edges), -np.log(column.lengths)
+        self.gaps = np.append(0.0, self.low[1:] - self.high[:-1])
+        spread = self.high[-1] - self.low[0] or abs(self.high[-1]) or 1.0
+        self.scale = np.where(self.high > self.low, self.high - self.low, spread)
+        self.is_whole = column.is_whole
+
+    def log_densities(self, values):
+        """Return the logarithms of densities, of probability 1 in each interval."""
+        codes = np.searchsorted(self.edges, values)
+        logs = self.logs[codes]
+        distance = np.maximum(self.low[codes] - values, values - self.high[codes])
+        outside = np.flatnonzero(distance > 0)
+        if len(outside):
+            codes, gaps = codes[outside], self.gaps[codes[outside]]
+            is_gap = (gaps > 0) & (values[outside] < self.low[codes])
+            ratio = distance[outside] / self.scale[codes]
+            tails = np.log((DECAY - 1.0) / self.scale[codes]) - DECAY * np.log1p(ratio)
+            tails = np.where(is_gap, -np.log(np.where(is_gap, gaps, 1.0)), tails)
+            logs[outside] = np.log(self.share[codes]) + tails
+        return np.where(np.isnan(values), 0.0, logs)
+
     def draw(self, codes, random):
-        """Return values of a histogram that are uniform in intervals."""
-        (low, high), lengths = np.array(self.ends)[codes].T, np.array(self.lengths)
-        below = lengths[codes] * random.random(len(codes))
-        is_whole = lengths[codes] != high - low
-        return high - np.where(is_whole, np.floor(below), below)
+        """Return values in intervals."""
+        place, region = random.random((2, len(codes)))
+        low, high, share = self.low[codes], self.high[codes], self.share[codes]
+        values = high - (high - low) * place
+        tails = self.scale[codes] * ((1.0 - place) ** (1.0 / (1.0 - DECAY)) - 1.0)
+        gaps = self.gaps[codes]
+        below = np.where(gaps > 0, low - gaps * place, low - tails)
+        is_below = (region < share) & ((codes == 0) | (gaps > 0))
+        is_above = (region > 1.0 - share) & (codes == len(self.low) - 1)
+        values = np.where(is_below, below, np.where(is_above, high + tails, values))
+        return np.rint(values) if self.is_whole else values
 
 
 @functools.lru_cache
@@ -361,7 +418,10 @@ def chosen_kinds(columns, kinds, categories):
         if kind in (None, "from_dtype"):
             is_declared = number in categories
             found[number] = "categorical" if is_declared else _kind_by_type(values)
-    only_numbers = not {"categorical", "binary"} & set(found)
+    only_numbers = not any(
+        kind in ("categorical", "binary") and len(values.entries) > 1
+        for values, kind in zip(columns, found, strict=True)
+    )
     return [
         shape_of(*values.known(), only_numbers)
         if given is None and kind == "gaussian"
@@ -426,11 +486,12 @@ def _kind_by_type(values):
     """Return the default kind of a column for the type of its values."""
     if values.declared is not None or values.has_text():
         return "categorical"
-    known, _ = values.known()
+    known, weight = values.known()
     is_whole = len(known) > 0 and bool((known == np.rint(known)).all())
     if is_whole and len(values.categories()) <= FEW_VALUES:
         return "categorical"
-    return "gaussian"
+    # a normal density of a constant would grow without limit
+    return "histogram" if len(known) == 1 < weight.sum() else "gaussian"
 
 
 def _check_counts(numbers, name):
@@ -490,11 +551,13 @@ def _histogram(known, weight, least_bins):
     The number of intervals of equal weights is the cube root of the number of rows, or
     larger; the first and the last of them are divided in halves of their weights, and
     the outer halves again, down to `LEAST_ROWS`.  A value whose weight is at least that
-    of an interval has an interval of its own.
+    of an interval has an interval of its own.  The share of an interval of n rows that
+    is beyond its ends is about 1 / n, the probability that the next value exceeds n
+    equally probable ones, and about 1 / n^2 for a single value.
     """
     if not len(known):
         return _binned(known, weight, 1)._replace(
-            kind="histogram", ends=((0.0, 0.0),), lengths=(1.0,)
+            kind="histogram", ends=((0.0, 0.0),), lengths=(2.0,)
         )
     n_bins = max(least_bins, int(np.ceil(np.cbrt(weight.sum()))))
     values, places = np.unique(known, return_inverse=True)
@@ -508,25 +571,35 @@ def _histogram(known, weight, least_bins):
     quantiles = _quantiles(known, weight, levels, n_bins)
     edges = np.unique(np.concatenate([quantiles, before]))
     codes = np.searchsorted(edges, values, side="left")
-    shares = np.bincount(codes, totals, len(edges) + 1)
-    centres = np.bincount(codes, totals * values, len(edges) + 1) / shares
-    lows, highs = np.append(values[0], edges), np.append(edges, values[-1])
-    if (values == np.rint(values)).all():
-        lows[1:] += 1.0
-        lengths = highs - lows + 1.0
-    else:
-        is_atom = (np.bincount(codes) == 1) & (shares >= least)
-        lows = np.where(is_atom, highs, lows)
-        lengths = np.where(highs > lows, highs - lows, 1.0)
+    shares, n_values = np.bincount(codes, totals), np.bincount(codes)
+    is_atom = (n_values == 1) & (shares >= least)
+    whole = bool((values == np.rint(values)).all() and abs(values).max() < INEXACT / 2)
+    lows, highs = _ends(values, edges, is_atom, 0.5 * whole)
+    beyond = 1.0 / (1.0 + np.maximum(shares**2 / n_values, DECAY))
+    n_beyond = np.append(1, lows[1:] > highs[:-1])  # below and above an interval
+    n_beyond[-1] += 1
+    lengths = np.where(highs > lows, highs - lows, 1.0) / (1.0 - n_beyond * beyond)
     return Column(
         "histogram",
         _labels(edges),
-        _floats(edges),
-        _floats(centres),
+        _floats(highs[:-1]),
+        _floats(np.bincount(codes, totals * values) / shares),
         ends=tuple(zip(_floats(lows), _floats(highs), strict=True)),
         lengths=_floats(lengths),
         log_unit=float(shares @ np.log(lengths) / shares.sum()),
+        beyond=_floats(beyond),
+        is_whole=whole,
     )
+
+
+def _ends(values, edges, is_atom, half):
+    """Return the lowest and highest points of intervals; below an atom is a gap.
+
+    ``half`` is half of the distance between values that are whole numbers, or 0.
+    """
+    highs = np.append(edges, values[-1]) + half
+    lows = np.append(values[0] - half, highs[:-1])
+    return np.where(is_atom, highs - 2.0 * half, lows), highs
 
 
 def _plain_category(value: Any):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Literal, Self
@@ -15,6 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from .._engine import Problem, Source, check_widths, matrices_of
 from .._estimator import (
+    MANY_OPTIONS,
+    NAMED,
     AnnealedMixin,
     ConditionalMixin,
     Exponential,
@@ -22,12 +25,16 @@ from .._estimator import (
     TemperedEstimator,
     Validation,
     check_enough_samples,
-    warn_once,
+    looks_like_identifier,
+    validated_weight,
+    warn_of_columns,
     workers_for,
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, refuse
 from .._utils._frames import is_frame, is_polars, sampled_frame, with_values
+from .._utils._linalg import tiled_matmul
+from .._utils._notices import is_first, warn, warn_once
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import (
     check_labels_differ,
@@ -46,6 +53,7 @@ from ..schedules import Schedule
 from ..tempering import Tempering
 from ._columns import (
     WITH_INTERVALS,
+    Histogram,
     by_column_index,
     chosen_kinds,
     declared_kinds,
@@ -55,13 +63,11 @@ from ._columns import (
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
-#: A column looks like an identifier if the number of its distinct texts exceeds both
-#: SHARE_OF_ROWS times the number of rows, and MANY_OPTIONS.
-SHARE_OF_ROWS, MANY_OPTIONS = 0.5, 50
+#: A column looks like an identifier if it has more distinct texts than `MANY_OPTIONS`,
+#: and than this share of the number of rows.
+SHARE_OF_ROWS = 0.5
 #: Largest number of distinct values that describe a column of data in parts.
 MOST_KEPT = 4096
-#: Largest number of columns in a message.
-NAMED = 3
 #: The logarithm of imputed values is at most this.
 LARGEST_LOG = 700.0
 
@@ -286,6 +292,10 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     def _describe(self, values, names, n_rows):
         if self._same_columns is not None:
             return self._same_columns
+        numbered = [
+            one.is_numeric and one.weight is None and looks_like_identifier(one.entries)
+            for one in values
+        ]
         if values[0].weight is None and self._column_weight is not None:
             weight = self._column_weights(n_rows)
             values = [one.weighted(weight) for one in values]
@@ -297,7 +307,7 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
         )
-        self._warn_of_columns(columns, values, n_rows)
+        self._warn_of_columns(columns, values, numbered, n_rows)
         return columns
 
     def _refitted(self, X, sample_weight, seed):
@@ -343,42 +353,43 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         return coded
 
     def _warn_of_unknown(self, unknown):
-        named = [f"{name}: {values[:NAMED]}" for name, values in unknown.items()]
-        warn_once(
-            self,
-            "unknown",
-            "X has values that are none of the categories of the fit, or not positive "
-            "in a column of the kind 'lognormal'. These values count as missing. "
-            f"{'; '.join(named[:NAMED])}",
-            UserWarning,
+        new = (
+            f"{name}: {values[:NAMED]}"
+            for name, values in unknown.items()
+            if is_first(self, f"unknown {name}")
         )
-
-    def _warn_of_columns(self, columns, values, n_rows):
-        pairs = zip(columns, values, strict=True)
-        empty = [
-            one.name
-            for column, one in pairs
-            if not (column.n_options or len(one.known()[0]))
-        ]
-        if 0 < len(empty) < len(columns):  # without weights, no column has values
-            warn_once(
-                self,
-                "empty",
-                f"{', '.join(empty[:NAMED])} has no values: it does not change the "
-                "fit, and is imputed as 0. Leave it out.",
-                UserWarning,
+        named = list(itertools.islice(new, NAMED))
+        if named:
+            warn(
+                "X has values that are none of the categories of the fit, or not "
+                "positive in a column of the kind 'lognormal'. These values count as "
+                f"missing. {'; '.join(named)}"
             )
-        for column, one in zip(columns, values, strict=True):
-            most = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows)
-            if column.n_options > most and one.declared is None:
+
+    def _warn_of_columns(self, columns, values, numbered, n_rows):
+        """Warn of columns that no class explains, or that every class explains.
+
+        ``values`` are compressed, and ``numbered`` says for each column whether its
+        numbers look like an identifier.
+        """
+        most = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows)
+        empty, identifiers = [], []
+        for column, one, is_numbered in zip(columns, values, numbered, strict=True):
+            n_values = len(one.entries)
+            has_options = not one.is_numeric or column.kind in ("categorical", "binary")
+            if n_values == 0:
+                empty.append(one.name)
+            elif is_numbered or (has_options and n_values > most):
+                identifiers.append(one.name)
+            elif column.part == "normals" and n_values == 1:
                 warn_once(
                     self,
-                    "identifiers",
-                    f"{one.name} has {column.n_options} different values in {n_rows} "
-                    f"rows, such as {column.categories[:NAMED]}: it looks like an "
-                    "identifier. Leave it out of X.",
+                    f"constant {one.name}",
+                    f"{one.name} has the same value in all rows, for which the kind "
+                    f"{column.kind!r} has no density: classes merge. Leave it out.",
                     UserWarning,
                 )
+        warn_of_columns(self, len(columns), empty, identifiers)
 
     def partial_fit(
         self,
@@ -415,6 +426,8 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
+        if np.ndim(sample_weight) == 1:  # a wrong shape is refused later
+            sample_weight = validated_weight(sample_weight, sample_weight)
         self._column_weight = sample_weight
         is_collection, names = isinstance(X, Source), column_labels(X)
         if fresh and not is_collection and matrices_of(X) is X:
@@ -508,6 +521,10 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             per_class += free[column.part]
         return n_classes * per_class
 
+    def _in_support(self, rows):
+        is_positive = [column.kind == "lognormal" for column in self.columns_]
+        return np.where(is_positive & (rows <= 0), np.nan, rows)
+
     def _conditional_columns(self, rows, others):
         numbers, options, places = {}, {}, list(self._places())
         family, (_, counts, normals) = self._parameters()
@@ -567,7 +584,7 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         codes = (means.cumsum(axis=1) < uniform).sum(axis=1)
         if column.kind != "histogram":
             return column.decode(codes)
-        return column.draw(codes, random)
+        return Histogram(column).draw(codes, random)
 
     def _normals(self, column, place):
         """Return means and standard deviations of values, or of their logarithms."""
@@ -628,10 +645,13 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _expectations(self, column, place, shares):
         """Return the expected values of a column for rows with these shares."""
-        means = shares @ self._means(column, place)
+        means = self._means(column, place)
+        if not column.n_options:
+            return tiled_matmul(shares, means[:, None])[:, 0]
+        means = tiled_matmul(shares, means)
         if column.kind in WITH_INTERVALS:
-            return means @ np.asarray(column.centres)
-        return column.decode(means.argmax(axis=1)) if column.n_options else means
+            return (means * column.centres).sum(axis=1)
+        return column.decode(means.argmax(axis=1))
 
 
 class TemperedMixedMixture(_MixedMixture):

@@ -15,7 +15,7 @@ from .._families import (
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
 from ..model._contract import tenth_of_rows
-from ._columns import WITH_INTERVALS
+from ._columns import WITH_INTERVALS, Histogram
 
 # -- the family of rows whose columns are of several kinds -----------------------------
 #: Size of the table of log x!.
@@ -61,6 +61,12 @@ class MixedFamily(ProductFamily):
             for end, size, number in zip(ends, self.sizes, self.options, strict=True)
             if self.columns[number].kind in WITH_INTERVALS
         ]
+        self.histograms = {
+            number: Histogram(column)
+            for number, column in enumerate(self.columns)
+            if column.kind == "histogram"
+        }
+        self.log_scale = np.log(self.scale)
         parts = []
         if len(self.options):
             parts.append(CategoricalFamily(self.sizes))
@@ -99,24 +105,27 @@ class MixedFamily(ProductFamily):
             casting="unsafe",
         )
         for own, number in self.binned:
-            column = self.columns[number]
-            options[:, own] = _intervals(rows[:, number], column.edges)
-            if column.kind == "histogram":
-                log_base -= options[:, own] @ np.log(column.lengths)
+            values = rows[:, number]
+            options[:, own] = _intervals(values, self.columns[number].edges)
+            if number in self.histograms:
+                log_base += self.histograms[number].log_densities(values)
         known = options.sum(axis=1)
         if len(self.counts):
             log_base -= _counts(rows[:, self.counts], counts)
             known += counts[:, len(self.counts) :].sum(axis=1)
+        log_support = np.zeros(len(rows))
         if len(self.normals):
-            values = rows[:, self.normals]
+            values = rows.take(self.normals, axis=1)
             if self.is_log.any():
-                values[:, self.is_log] = logarithms(values[:, self.is_log])
-                log_base -= np.nansum(values[:, self.is_log], axis=1)
+                own = values[:, self.is_log]
+                log_support[(own <= 0).any(axis=1)] = -np.inf
+                values[:, self.is_log] = own = logarithms(own)
+                log_base -= np.nansum(np.ascontiguousarray(own), axis=1)
             values = (values - self.location) / self.scale
             present = _normals(values, normals)
-            log_base -= present @ np.log(self.scale)
+            log_base -= (present * self.log_scale).sum(axis=1)
             known += present.sum(axis=1)
-        return MomentRows(moments, log_base, known)
+        return MomentRows(moments, log_base, known, log_support)
 
     def coordinates(self, block, row_weight):
         """Return rows as vectors, for distances between them.
