@@ -14,7 +14,7 @@ from sktemper import (
     AnnealedMultinomialMixture,
 )
 from sktemper.datasets import make_lda_documents
-from sktemper.model_selection import bootstrap_lrt
+from sktemper.model_selection import bootstrap_lrt, log_evidence
 
 FEW = {"n_replicates": 19, "random_state": 0}
 
@@ -98,6 +98,22 @@ def test_draws_have_the_gaps_and_lengths_of_the_data():
     mixture = AnnealedMultinomialMixture(2, random_state=0).fit(X)
     lengths = mixture._sample_like(X, 1).sum(axis=1)
     assert np.array_equal(np.sort(lengths), np.sort(np.asarray(X.sum(axis=1)).ravel()))
+
+
+@pytest.mark.parametrize("kind", [AnnealedGaussianMixture, AnnealedMixedMixture])
+def test_frames_and_arrays_have_the_same_tests(kind):
+    X = answers(60)
+    if kind is AnnealedGaussianMixture:
+        X = X + np.random.default_rng(0).normal(0.0, 0.3, X.shape)
+    frame, few = pd.DataFrame(X, columns=list("abcde")), FEW | {"n_replicates": 3}
+    options = {"random_state": 0, "max_iter": 20}
+    found = [bootstrap_lrt(kind(2, **options).fit(Z), Z, **few) for Z in (X, frame)]
+    np.testing.assert_array_equal(found[0].statistics, found[1].statistics)
+    if kind is AnnealedMixedMixture:  # codes of text are no values
+        texts = frame.astype(int).astype(str).replace({"0": "no", "1": "yes"})
+        few = {"n_temperatures": 5, "n_chains": 2, "random_state": 0}
+        found = [log_evidence(kind(2, **options).fit(Z), Z, **few) for Z in (X, texts)]
+        assert found[0].estimate == pytest.approx(found[1].estimate)
 
 
 def test_bad_arguments_are_refused():

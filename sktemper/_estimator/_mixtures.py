@@ -602,9 +602,11 @@ class MixtureMixin(
 
     def _annealed_chains(self, X, n_chains, random):
         """Return the result of `MixtureModel.annealed_chains` for validated data."""
-        state = self._state()
-        fit = state.globals_, state.hyper, self.predict_proba(X)
-        return self._fitted_model().annealed_chains(X, *fit, n_chains, random)
+        model, state = self._fitted_model(), self._state()
+        prepared = model.prepare(state.globals_, state.hyper)
+        shares, _, _ = model.responsibilities(model.take(X, slice(None)), prepared)
+        fit = state.globals_, state.hyper, shares
+        return model.annealed_chains(X, *fit, n_chains, random)
 
     def _with_components(self, globals_):
         """Return a copy whose components have the parameters ``globals_``."""
