@@ -85,13 +85,14 @@ def check_enough_samples(self, data):
 
 
 def looks_like_identifier(numbers):
-    """Return whether many numbers are different, whole, and in order or consecutive."""
+    """Return whether many numbers are different, whole, and in order or dense."""
     known = numbers[~np.isnan(numbers)]
     if len(known) <= MANY_OPTIONS or (known[:NAMED] != np.rint(known[:NAMED])).any():
         return False
     steps, gaps = np.diff(known), np.diff(np.sort(known))
-    is_ordered = (steps > 0).all() or (steps < 0).all() or (gaps == 1).all()
-    return bool(is_ordered and (known == np.rint(known)).all())
+    is_dense = gaps.all() and gaps.sum() < 2 * len(known)
+    is_ordered = (steps > 0).all() or (steps < 0).all()
+    return bool((is_ordered or is_dense) and (known == np.rint(known)).all())
 
 
 def warn_of_columns(estimator, n_columns, empty, identifiers):
