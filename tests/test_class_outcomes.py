@@ -107,13 +107,27 @@ def test_weights_repeat_samples(method):
     ).table()
     numbers = ["estimate", "stderr"]
     np.testing.assert_allclose(weighted[numbers], repeated[numbers], rtol=1e-4)
-    scaled = class_outcomes(
-        posteriors, outcomes, method=method, sampling_weight=7.0 * np.ones(300)
-    )
-    plain = class_outcomes(posteriors, outcomes, method=method)
-    np.testing.assert_allclose(
-        scaled.table()[numbers], plain.table()[numbers], rtol=1e-6
-    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sampling_weights_are_shares_of_the_population(method):
+    """Estimates are those of repeated samples, with the errors of the samples."""
+    y, posteriors, outcomes = classes_and_outcomes(600)
+    counts = np.arange(600) % 3
+    sampling = np.random.default_rng(1).gamma(0.5, size=600)
+    options = {"sample_weight": counts, "sampling_weight": 7.0 * sampling}
+    found = class_outcomes(posteriors, outcomes, method=method, **options).table()
+    options = {"sample_weight": counts * sampling / sampling.mean()}
+    expected = class_outcomes(posteriors, outcomes, method=method, **options).table()
+    np.testing.assert_allclose(found["estimate"], expected["estimate"], rtol=1e-4)
+    options = {"method": method, "sampling_weight": sampling}
+    known = class_outcomes(np.eye(2)[y], outcomes[["income"]], **options).table()
+    for k in range(2):
+        own, weight = outcomes["income"][y == k], sampling[y == k]
+        mean = np.average(own, weights=weight)
+        error = np.sqrt((weight**2 * (own - mean) ** 2).sum()) / weight.sum()
+        assert known["estimate"][k] == pytest.approx(mean, rel=1e-4)
+        assert known["stderr"][k] == pytest.approx(error, rel=0.1)
 
 
 def test_equal_classes_are_rarely_different():
@@ -220,6 +234,11 @@ def test_marginal_effects_are_averages_of_changes_of_probabilities():
     coefs = np.concatenate([np.zeros((4000, 1, 3)), draws.reshape(4000, 2, 3)], axis=1)
     spread = np.std([effects(coef) for coef in coefs[:1000]], axis=0)
     np.testing.assert_allclose(table["stderr"], spread, rtol=0.1)
+    weight = np.where(X["sex"] == "m", 1, 1 + (X["age"] > 50))
+    weighted = regression.marginal_effects(X, sample_weight=weight)
+    repeated = regression.marginal_effects(X.loc[X.index.repeat(weight)])
+    np.testing.assert_allclose(weighted["effect"], repeated["effect"], rtol=1e-9)
+    assert not np.allclose(weighted["effect"], table["effect"], rtol=1e-3)
 
 
 @pytest.mark.deep

@@ -45,7 +45,7 @@ def digamma_mean(parameters):
     return psi(parameters) - psi(parameters.sum(axis=-1, keepdims=True))
 
 
-def reference(X, cells, start, alpha, eta, n_passes, rate):
+def reference(X, cells, weights, start, alpha, eta, n_passes, rate):
     """Return lambda and priors after steps on all documents, one document at a time."""
     topics, K = start.copy(), len(start)
     sums, priors = np.zeros((N_CELLS, K)), np.full((N_CELLS, K), alpha)
@@ -53,17 +53,17 @@ def reference(X, cells, start, alpha, eta, n_passes, rate):
     for _ in range(n_passes):
         new, statistics = np.zeros((N_CELLS, K)), np.zeros_like(topics)
         new_squares = np.zeros(2)
-        for x, c in zip(X, cells, strict=True):
+        for x, c, w in zip(X, cells, weights, strict=True):
             gamma = np.ones(K)
             for _ in range(300):
                 logs = digamma_mean(gamma)[:, None] + digamma_mean(topics)
                 phi = np.exp(logs - logs.max(axis=0))
                 phi /= phi.sum(axis=0)
                 gamma = priors[c] + phi @ x
-            statistics += phi * x
+            statistics += w * phi * x
             share = phi @ x / (K * alpha + x.sum())
-            new[c] += share
-            new_squares += share.sum() ** 2, (share**2).sum()
+            new[c] += w * share
+            new_squares += w * share.sum() ** 2, w * (share**2).sum()
         topics = (1 - rate) * topics + rate * (eta + statistics)
         sums = (1 - rate) * sums + rate * new
         squares = (1 - rate) * squares + rate * new_squares
@@ -103,9 +103,11 @@ def test_a_fit_is_that_of_a_slow_reference():
         mean_change_tol=1e-13,
         max_doc_update_iter=3000,
         **options,
-    ).fit(X.astype(float), covariates=cells)
+    )
+    weights = np.random.default_rng(2).gamma(2.0, 0.5, 60)
+    lda.fit(X.astype(float), covariates=cells, sample_weight=weights)
     order = [cell for (cell,) in lda.cells_]
-    topics, priors = reference(X.toarray(), cells, start, 0.8, 0.1, 3, 0.7)
+    topics, priors = reference(X.toarray(), cells, weights, start, 0.8, 0.1, 3, 0.7)
     np.testing.assert_allclose(lda.components_, topics, rtol=1e-5)
     np.testing.assert_allclose(lda.cell_prior_, priors[order], rtol=1e-4)
     assert np.ptp(priors, axis=0).max() > 0.1

@@ -111,10 +111,13 @@ def test_a_batch_represents_the_weights_of_its_rows(stream):
 
 
 def test_rows_without_weight_are_neither_remembered_nor_tested(stream):
-    weight = np.arange(250) % 2
-    model = lda().partial_fit(stream[:250], sample_weight=weight)
-    assert len(model.state_.stream.memory) == 125
-    assert model.state_.stream.watch.count == 125
+    weight = np.arange(240) % 3
+    model = lda().partial_fit(stream[:240], sample_weight=weight)
+    memory, rows = model.state_.stream.memory, np.flatnonzero(weight)
+    np.testing.assert_array_equal(memory.numbers, rows)
+    logs = np.log(2) * np.cumsum(weight)[rows] / H + np.log(weight[rows])
+    np.testing.assert_allclose(memory.logs, logs)
+    assert model.state_.stream.watch.count == len(rows)
 
 
 def test_time_passes_between_chunks(stream):
@@ -264,13 +267,15 @@ def test_nested_keys():
 # -- memory ----------------------------------------------------------------------------
 def test_memory_is_a_sample_by_age():
     # weights halve every 100 rows, which gives the shares of the last hundreds
-    random, shares = np.random.default_rng(0), np.zeros(6)
+    random, same, shares = *(np.random.default_rng(0) for _ in range(2)), np.zeros(6)
     for _ in range(60):
-        memory = Reservoir()
+        memory, keys = Reservoir(), np.zeros(0)
         for start in range(0, 600, 50):
             numbers = np.arange(start, start + 50)
             logs = numbers / 100 * np.log(2)
             memory = memory.with_rows(numbers[:, None], logs, random, start, 20)
+            keys = np.append(keys, logs + same.gumbel(size=50))
+        assert memory.cut == np.delete(keys, memory.numbers).max()
         chosen, _ = memory.sample(20)
         rows, numbers = memory.matrix()[chosen], memory.numbers[chosen]
         assert (rows[:, 0] == numbers).all() and (np.diff(numbers) > 0).all()
@@ -344,6 +349,25 @@ def test_new_topics_are_found_and_recorded(stream, fitted):
     plain = learned(AnnealedLDA(K, random_state=0), stream)
     X = stream[2700:]
     assert fitted.score(X) > plain.score(X)
+
+
+def test_births_see_recent_rows_and_other_topics_are_means(stream, monkeypatch):
+    """Recent rows have the largest weights; means are with the current topics."""
+    blended, with_births, new = LDAModel.blended, LDAModel.with_births, []
+
+    def watched(model, globals_, hyper, present, may_be_same, share):
+        new.append(tuple(np.flatnonzero(~may_be_same)))
+        return blended(model, globals_, hyper, present, may_be_same, share)
+
+    def born(model, globals_, hyper, n_births, X, weight, random):
+        assert weight.mean() > 1.0 and weight[-1] == weight.max()
+        return with_births(model, globals_, hyper, n_births, X, weight, random)
+
+    monkeypatch.setattr(LDAModel, "blended", watched)
+    monkeypatch.setattr(LDAModel, "with_births", born)
+    renewals = learned(lda(), stream).renewals_
+    columns = [tuple(row) for row in renewals["columns"][renewals["reason"] != "start"]]
+    assert new == columns and 0 < len(new[0]) < K / 2
 
 
 def test_a_topic_that_lives_keeps_its_column():

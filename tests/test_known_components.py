@@ -12,6 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedBernoulliMixture, AnnealedGaussianMixture
+from sktemper._engine import _moves
+from sktemper._families import _mixture
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 from sktemper.tempering import LocalTempering
 
@@ -136,6 +138,40 @@ def test_weights_are_repetitions(tempering):
     repeated, again = (np.repeat(part, weight, axis=0) for part in (X, labels))
     other = mixture.fit(repeated, labels=again)
     np.testing.assert_allclose(one.means_, other.means_, rtol=1e-6)
+
+
+def test_starts_stand_for_all_rows_and_equal_classes(monkeypatch):
+    """Rows that tell nothing are divided equally, not as the labels of the others."""
+    monkeypatch.setattr(_mixture, "ROWS_LOOKED_AT", 50)
+    labels = np.repeat([0, 1, -1], [30, 10, 360])
+    X, weight = np.ones((400, 3)), np.where(labels < 0, 2.0, 1.0)
+    mixture = AnnealedBernoulliMixture(2, moves=None, random_state=0)
+    mixture.fit(X, sample_weight=weight, labels=labels)
+    model, hyper = mixture._fitted_model(), mixture.state_.hyper
+    given = X, np.random.RandomState(0), hyper, weight, labels
+    counts = model.component_counts(model.labelled_globals(*given), hyper)
+    assert counts.sum() == pytest.approx(weight.sum())
+    looked_at = np.array([30 + 45, 10 + 45])
+    np.testing.assert_allclose(counts / counts.sum(), looked_at / 130, atol=0.05)
+
+
+def test_moves_know_the_labels_of_their_rows(monkeypatch):
+    """Also of some of the rows, if there are many."""
+    random, sizes = np.random.default_rng(0), []
+    labels = random.integers(-1, 3, 300)
+    X = labels[:, None] * 9.0 + random.normal(size=(300, 2))
+    proposed = _moves.proposed
+
+    def watched(policy, model, globals_, hyper, block, *rest):
+        own = np.rint(np.mean(block, axis=1) / 9)
+        sizes.append(len(own))
+        assert np.array_equal(model.known, own)
+        return proposed(policy, model, globals_, hyper, block, *rest)
+
+    monkeypatch.setattr(_moves, "proposed", watched)
+    moves = MoveSequence([SplitMergeMoves(2, max_samples=70), BirthMoves(2)])
+    AnnealedGaussianMixture(4, moves=moves, random_state=0).fit(X, labels=labels)
+    assert {70, 300} <= set(sizes)
 
 
 def test_a_search_routes_labels():

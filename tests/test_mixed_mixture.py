@@ -603,6 +603,15 @@ def test_a_bootstrap_needs_a_fitted_mixture(bootstrap):
         bootstrap(AnnealedMixedMixture(2), X)
 
 
+def test_the_bootstrap_matches_classes_of_the_same_size():
+    random = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = random.random((120, 8)) < np.array([0.1, 0.9])[y][:, None]
+    mixture = AnnealedMixedMixture(2, moves=None, random_state=0).fit(X)
+    table = bootstrap_profiles(mixture, X, n_replicates=6, random_state=0)
+    assert (table["high"] - table["low"]).max() < 0.4
+
+
 @pytest.mark.deep
 def test_the_bootstrap_matches_classes():
     X, _ = survey(400)

@@ -123,6 +123,30 @@ def test_long_documents_have_the_weight_of_the_variance_of_shares():
     np.testing.assert_allclose(coef[:, 0], mean)
 
 
+def test_draws_are_combined():
+    """By Rubin's rules, and half of an estimate is that of the mean topics."""
+    random = np.random.default_rng(3)
+    group = random.integers(0, 2, 80)
+    counts = sparse.csr_array(random.multinomial(6, random.dirichlet(np.ones(3), 80)))
+    topics = random.dirichlet(np.ones(3), (2, 3)) + 2.0 * np.eye(3)
+    topics /= topics.sum(axis=2, keepdims=True)
+    draws = [TopicDraw(t, np.full(3, 1 / 3), 1.0) for t in [*topics, topics.mean(0)]]
+    design = Design(group[:, None])
+    Z = design.rows(group[:, None])
+
+    def estimate(*numbers):
+        chosen = iter([draws[number] for number in numbers])
+        return _topic_regression._estimate(counts, Z, design, chosen)[:2]
+
+    # weights are equal because documents have one length, and do not depend on draws
+    (one, _), (two, _), (mean, _) = (estimate(number, number) for number in range(3))
+    (coef, few), (_, more) = estimate(0, 1), estimate(0, 1, 0, 1)
+    np.testing.assert_allclose(coef, 0.25 * (one + two) + 0.5 * mean)
+    square = (one - two)[:, 1] ** 2  # the variance of 2 draws is half of it
+    expected = (1.5 / 2 - 1.25 / 3) * square
+    np.testing.assert_allclose((few - more)[:, 1, 1], expected)
+
+
 # -- the function ----------------------------------------------------------------------
 def test_units_of_covariates_do_not_change_shares(fitted):
     lda, X, group = fitted
@@ -163,6 +187,19 @@ def test_categories_are_indicators_and_the_fit_does_not_change(fitted):
         other.shares(pandas.DataFrame({"x0": ["a"], "x1": [1.0], "x2": [0.0]}))
     with pytest.raises(ValueError, match="must be .'group', 'place'."):
         regression.shares(frame[["place", "group"]])
+
+
+def test_documents_without_tokens_are_left_out(fitted):
+    lda, X, group = fitted
+    options = {"n_sweeps": 10, "random_state": 0}
+    expected = topic_regression(lda, X, group[:, None], **options)
+    rows = np.sort(np.random.default_rng(0).permutation(np.arange(430) % 400))
+    is_new = np.concatenate([[False], rows[1:] == rows[:-1]])
+    with_empty = X[rows].multiply(~is_new[:, None]).tocsr().astype(X.dtype)
+    covariate = np.where(is_new, 9, group[rows])
+    found = topic_regression(lda, with_empty, covariate[:, None], **options)
+    assert found.n_samples == 400
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-6)
 
 
 def test_any_container_of_documents(fitted):

@@ -142,6 +142,11 @@ def test_the_prior_has_the_largest_evidence():
     words = _Words(np.arange(3000), size, share[None], np.zeros((1, 1)))
     ratios = _LogRatios.of_words(words)
     prior = ratios.best_prior(size > 0)
+    # words without tokens tell nothing
+    size, share = np.hstack([size, 0.0 * size]), np.tile(share, 2)
+    more = _Words(np.arange(6000), size, share[None], np.zeros((1, 1)))
+    of_more = _LogRatios.of_words(more).best_prior(size > 0)
+    np.testing.assert_allclose(of_more, prior)
     assert prior[0] == pytest.approx(0.7, abs=0.06)
     assert SCALES**2 @ prior[1:] == pytest.approx(0.3, rel=0.15)
     evidence = np.exp(np.vstack([np.zeros(3000), ratios.log_evidence[:, 0]]))
