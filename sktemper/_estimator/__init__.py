@@ -3,7 +3,7 @@
 `_estimator` has the class that all estimators extend: parameters, `fit`, `partial_fit`,
 the methods of fitted estimators and pickles.  `_end_of_fit` warns at the end of a fit.
 `_variants` has the differences between tempered, annealed and SVI+ estimators,
-`_mixtures` and `_conditional` the common parts of mixtures, and `_counts` the
+`_constructors` their parameters, `_mixtures` and `_conditional` the common parts of mixtures, and `_counts` the
 validation of counts.  `_streams` has the memory and the records of streams.
 `_columns` adds and removes columns, and `_critical` finds the critical temperatures of
 data.
@@ -12,6 +12,7 @@ data.
 from .._utils._notices import log, warn_once
 from ._columns import copy_with_state, drop_features, expand_features, widened_for
 from ._conditional import ConditionalMixin, Exponential
+from ._constructors import Streaming, Training
 from ._counts import (
     check_weighted_counts,
     inspect_counts,
@@ -46,4 +47,9 @@ from ._mixtures import (
     warn_of_columns,
 )
 from ._streams import RenewalsMixin
-from ._variants import AnnealedMixin, SVIPlusMixin
+from ._variants import (
+    AnnealedMixin,
+    SVIPlusMixin,
+    annealed_constructor,
+    svi_plus_constructor,
+)

@@ -62,6 +62,7 @@ from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import as_renewals
 from ..tempering import Tempering, as_tempering
+from ._constructors import complete_docstring
 from ._end_of_fit import (
     is_above_one,
     largest_final_change,
@@ -650,6 +651,44 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     validates data.  A subclass with a fixed policy also defines the method of this
     policy, such as `_tempering`.  A constructor may omit parameters if it does not need
     values other than the defaults below.  The page :doc:`/own_model` has an example.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Largest number of passes of `fit`; more if it warns of no convergence.
+    n_init : int, default=1
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers; an int gives the same result each time.
+    batch_size : int, "auto" or None, default=None
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
+    tol : float, default=1e-3
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
+    n_iter_no_change : int, default=None
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
+    evaluate_every : int, default=0
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
+    validation_fraction : float, default=0.1
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
+    warm_start : bool, default=False
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
+    n_jobs : int, default=None
+        Largest number of threads, as in scikit-learn; results do not depend on it.
+    verbose : int, default=0
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
+    shuffle : bool, default=True
+        Whether each pass has a new random order of the rows, or that of the data.
+    total_samples : int, default=None
+        Number of rows of a whole stream, if known; None counts those of all calls.
     """
 
     state_: State
@@ -668,6 +707,10 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     """Names of the features, if the data had column names."""
 
     set_params = set_params
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        complete_docstring(cls)
 
     # defaults of parameters that a constructor may omit
     tempering = learning_rate = gradient_noise = moves = None

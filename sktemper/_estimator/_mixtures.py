@@ -218,6 +218,16 @@ class MixtureMixin(
 
     Local parameters are responsibilities.  The model and its global parameters have an
     attribute ``weights``.  The page :doc:`/own_model` has an example.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Largest number of components, more than you expect: unneeded ones stay empty.
+    weight_concentration_prior : float, default=None
+        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
+        fewer components.  None is ``1 / n_components``.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     """
 
     # DensityMixin.score does nothing

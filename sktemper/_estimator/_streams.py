@@ -24,7 +24,16 @@ def _table(records, columns):
 
 
 class RenewalsMixin:
-    """Mixin of estimators whose models have the capability "renewals"."""
+    """Mixin of estimators whose models have the capability "renewals".
+
+    Parameters
+    ----------
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change; or a duration such as "30D", which needs ``times``.
+    renewals : Renewals, "auto" or None, default="auto"
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
+    """
 
     def clear_memory(self: Estimator) -> Estimator:
         """Delete the memory of a stream, which consists of rows of the training data.

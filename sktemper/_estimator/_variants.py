@@ -1,14 +1,17 @@
-"""Mixins of the annealed and SVI+ estimators of each model.
+"""Mixins and constructors of the annealed and SVI+ estimators of each model.
 
 Each tempered model has a general estimator with any tempering and noise, an estimator
 whose tempering is always an annealing, and an estimator whose noise is always that of
 SVI+.
 """
 
+import functools
+
 from .._utils._policy import Slot
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import Schedule, as_schedule
 from ..tempering import Annealing
+from ._constructors import Exchange, constructor
 
 _ANNEALED_SLOTS = {"schedule": Slot(as_schedule)}
 _ANNEALED_CONSTRAINTS = {
@@ -20,6 +23,23 @@ _SVI_PLUS_CONSTRAINTS = {
     "effective_batch_size": SVIPlusNoise._parameter_constraints["effective_batch_size"],
     "noise_distribution": SVIPlusNoise._parameter_constraints["distribution"],
 }
+#: Decorators that make a constructor from that of the general estimator of the model.
+annealed_constructor = functools.partial(
+    constructor,
+    exchange=Exchange(
+        "tempering", {"schedule": ("max_iter",), "target": ("moves", "batch_size")}
+    ),
+)
+svi_plus_constructor = functools.partial(
+    constructor,
+    exchange=Exchange(
+        "gradient_noise",
+        {
+            "effective_batch_size": ("tempering",),
+            "noise_distribution": ("moves", "batch_size"),
+        },
+    ),
+)
 
 
 class AnnealedMixin:
@@ -27,6 +47,15 @@ class AnnealedMixin:
 
     These two parameters replace ``tempering``.  The page :doc:`/own_model` has an
     example.
+
+    Parameters
+    ----------
+    schedule : Schedule or callable, default=None
+        Temperature of each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``; try a lower start if components become equal.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
     """
 
     def __init_subclass__(cls, **kwargs):

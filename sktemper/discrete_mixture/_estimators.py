@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import stats
@@ -14,7 +14,9 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator import (
     AnnealedMixin,
     MixtureMixin,
+    Streaming,
     TemperedEstimator,
+    annealed_constructor,
     check_columns,
     check_enough_samples,
     check_weighted_counts,
@@ -360,6 +362,13 @@ def check_binary(X, name):
         )
 
 
+class MultinomialMixtureParameters(Streaming, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    feature_prior: Float | Literal["auto"]
+    weight_concentration_prior: Float | None
+
+
 class TemperedMultinomialMixture(_MultinomialMixture):
     """Mixture of multinomials (one topic per document), with any tempering, or none.
 
@@ -368,59 +377,24 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each document, for data with outliers ("local"), of a policy, or 1 (None).
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of words; larger for smoother components.
         "auto" estimates it from words that repeat in rows, from 0.1 to 1.
-    weight_concentration_prior : float, default=None
-        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
-        fewer components.  None is ``1 / n_components``.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of documents of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
         Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
         one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
         Least gain that counts: of the held-out score, in nats per token, and with
         ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -494,7 +468,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         self.renewals = renewals
 
 
-class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
+class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
     """Mixture of multinomials (one topic per document), by annealing and moves.
 
     It suits very short texts, which rarely have several topics, and clusters of
@@ -503,62 +477,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of words; larger for smoother components.
-        "auto" estimates it from words that repeat in rows, from 0.1 to 1.
-    weight_concentration_prior : float, default=None
-        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
-        fewer components.  None is ``1 / n_components``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of documents of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 5,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
-        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per token, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of documents after which a document counts half in `partial_fit`, for
-        streams that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -582,56 +502,25 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     (300,)
     """
 
+    @annealed_constructor(TemperedMultinomialMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        feature_prior: Float | Literal["auto"] = "auto",
-        weight_concentration_prior: Float | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.feature_prior = feature_prior
-        self.weight_concentration_prior = weight_concentration_prior
-        self.target = target
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
+        **parameters: Unpack[MultinomialMixtureParameters],
+    ): ...
+
+
+class BernoulliMixtureParameters(Streaming, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    feature_prior: Float
+    binarize: Float | None
+    weight_concentration_prior: Float | None
 
 
 class TemperedBernoulliMixture(_BernoulliMixture):
@@ -642,62 +531,18 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each sample, for data with outliers ("local"), of a policy, or 1 (None).
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the probability that a feature is 1;
         larger values keep probabilities away from 0 and 1.
     binarize : float or None, default=0.0
         Threshold above which values count as 1, and others as 0; 1.5 for answers coded
         1 and 2.  With None, values must be 0 or 1.  NaN is a missing value.
-    weight_concentration_prior : float, default=None
-        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
-        fewer components.  None is ``1 / n_components``.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -772,7 +617,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         self.renewals = renewals
 
 
-class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
+class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):
     """Mixture of Bernoullis (latent class analysis), by annealing and moves.
 
     Features are independent given the class of a sample [1]_.  The fit starts at a high
@@ -780,65 +625,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    feature_prior : float, default=1.0
-        Both concentrations of the Beta prior of the probability that a feature is 1;
-        larger values keep probabilities away from 0 and 1.
-    binarize : float or None, default=0.0
-        Threshold above which values count as 1, and others as 0; 1.5 for answers coded
-        1 and 2.  With None, values must be 0 or 1.  NaN is a missing value.
-    weight_concentration_prior : float, default=None
-        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
-        fewer components.  None is ``1 / n_components``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 5,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -861,55 +649,14 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     (40, 2)
     """
 
+    @annealed_constructor(TemperedBernoulliMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        feature_prior: Float = 1.0,
-        binarize: Float | None = 0.0,
-        weight_concentration_prior: Float | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.feature_prior = feature_prior
-        self.binarize = binarize
-        self.weight_concentration_prior = weight_concentration_prior
-        self.target = target
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
+        **parameters: Unpack[BernoulliMixtureParameters],
+    ): ...

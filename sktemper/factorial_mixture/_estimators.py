@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -18,6 +18,8 @@ from .._estimator import (
     ComparedMixin,
     CriteriaMixin,
     TemperedEstimator,
+    Training,
+    annealed_constructor,
     check_columns,
     check_n_samples,
 )
@@ -269,6 +271,17 @@ def _start(init, n_components, X, hyper, random):
     return means
 
 
+class FactorialMixtureParameters(Training, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    inclusion_probability: Float | ArrayLike | None
+    noise_variance: Float | None
+    component_variance: Float | None
+    posterior: Literal["structured", "factorized"]
+    init: Literal["random", "data", "ica", "nmf"] | ArrayLike
+    local_cooling: Float | None
+
+
 class TemperedFactorialMixture(_FactorialMixture):
     """Binary latent features (factorial mixture) with any tempering, or with none.
 
@@ -282,12 +295,6 @@ class TemperedFactorialMixture(_FactorialMixture):
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each sample, for data with outliers ("local"), of a policy, or 1 (None).
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     inclusion_probability : float, array-like or None, default=None
         Prior probability that a sample has a feature, in (0, 1), if known: one number,
         or one for each feature.  None starts at 0.2 and learns one for each.
@@ -308,36 +315,10 @@ class TemperedFactorialMixture(_FactorialMixture):
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for large data: a tenth, at least 100 and at most 1,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     local_cooling : float > 1 or None, default=2.0
         Factor by which the temperature of a sample falls in each sweep of its local
         step, from one at which all features are undecided.  None disables this, as in
         the papers; similar features are then confused more often.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -419,7 +400,7 @@ class TemperedFactorialMixture(_FactorialMixture):
         self.total_samples = total_samples
 
 
-class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
+class AnnealedFactorialMixture(AnnealedMixin, TemperedFactorialMixture):
     """Binary latent features (factorial mixture) fitted by annealing and moves.
 
     Each sample is the sum of the components whose features the sample has, plus noise:
@@ -429,70 +410,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of features K, more than you expect: unneeded ones are switched off.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    inclusion_probability : float, array-like or None, default=None
-        Prior probability that a sample has a feature, in (0, 1), if known: one number,
-        or one for each feature.  None starts at 0.2 and learns one for each.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each value; the papers give its square root.
-        None starts at the variance of the data and learns it; set it if it is known.
-    component_variance : float, default=None
-        Prior variance of each entry of a component, if known.  With None, the expected
-        number of features explains the mean square of the data.
-    posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components: with correlations between them ("structured"), or
-        without, for comparisons with the papers ("factorized").
-    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: draws from their prior, samples, results of FastICA or NMF,
-        or an array of shape (n_components, n_features).
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
     moves : Moves, "birth" or None, default="birth"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for large data: a tenth, at least 100 and at most 1,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    local_cooling : float > 1 or None, default=2.0
-        Factor by which the temperature of a sample falls in each sweep of its local
-        step, from one at which all features are undecided.  None disables this, as in
-        the papers; similar features are then confused more often.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -522,57 +441,14 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     (500, 8)
     """
 
+    @annealed_constructor(TemperedFactorialMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        inclusion_probability: Float | ArrayLike | None = None,
-        noise_variance: Float | None = None,
-        component_variance: Float | None = None,
-        posterior: Literal["structured", "factorized"] = "structured",
-        init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth"] | None = "birth",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        local_cooling: Float | None = 2.0,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-    ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.inclusion_probability = inclusion_probability
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.posterior = posterior
-        self.init = init
-        self.target = target
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.local_cooling = local_cooling
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        **parameters: Unpack[FactorialMixtureParameters],
+    ): ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from scipy import stats
@@ -18,13 +18,16 @@ from .._estimator import (
     AnnealedMixin,
     ConditionalMixin,
     MixtureMixin,
+    Streaming,
     SVIPlusMixin,
     TemperedEstimator,
+    annealed_constructor,
     check_columns,
     check_enough_samples,
     check_first_columns,
     check_n_samples,
     log,
+    svi_plus_constructor,
     validated_weight,
 )
 from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
@@ -103,6 +106,29 @@ MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 2048, 2**22
 
 
 class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
+    """Gaussian and Student-t mixtures.
+
+    Parameters
+    ----------
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, nearly the same at a small concentration.
+    reg_covar : float or "auto", default="auto"
+        Variance added to each covariance; larger if columns are constant in clusters.
+        "auto" is 1e-6 times the variance of each column, without outliers.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
+        "k-means++" and "random_from_data" are faster, and differ more between starts.
+    weights_init : array-like of shape (n_components,), default=None
+        Initial weights, which sum to 1; None is those of the initial responsibilities.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Initial means, if known, in place of ``init_params``.  Each sample starts in the
+        component of the nearest mean, in standard deviations of the columns.  The fit
+        sorts components afterwards.
+    """
+
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -658,6 +684,27 @@ def _one_hot(labels):
     return np.eye(labels.max(initial=-1) + 1)[labels]
 
 
+class GaussianMixtureParameters(Streaming, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    covariance_type: Literal["auto", "full", "low_rank", "tied", "diag", "spherical"]
+    weight_concentration_prior_type: Literal[
+        "dirichlet_process", "dirichlet_distribution"
+    ]
+    weight_concentration_prior: Float | None
+    mean_prior: ArrayLike | None
+    mean_precision_prior: Float | None
+    covariance_prior: Float | ArrayLike | None
+    degrees_of_freedom_prior: Float | None
+    reg_covar: Float | Literal["auto"]
+    priors: Literal["learned", "scikit-learn"]
+    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"]
+    weights_init: ArrayLike | None
+    means_init: ArrayLike | None
+    moves: Moves | Literal["birth", "split_merge", "all"] | None
+    verbose_interval: Int
+
+
 class TemperedGaussianMixture(_GaussianMixture):
     """Gaussian mixture with any tempering, or with none.
 
@@ -667,25 +714,15 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each sample, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
         Largest number of passes of `fit`, more if it warns; 0 keeps the start.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "low_rank", "tied", "diag", "spherical"}, \
             default="auto"
         Form of the covariances, as in scikit-learn; those of "low_rank" differ in a few
         directions only, for many columns.  "auto" has the highest evidence.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, nearly the same at a small concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples if priors
@@ -701,61 +738,15 @@ class TemperedGaussianMixture(_GaussianMixture):
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it.
-    reg_covar : float or "auto", default="auto"
-        Variance added to each covariance; larger if columns are constant in clusters.
-        "auto" is 1e-6 times the variance of each column, without outliers.
     priors : {"learned", "scikit-learn"}, default="learned"
         Priors that are None: learned in each step, or for comparisons those of
         scikit-learn, which merge clusters if there are many columns.  Fits with
         the latter do not sort components by size.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
-        "k-means++" and "random_from_data" are faster, and differ more between starts.
-    weights_init : array-like of shape (n_components,), default=None
-        Initial weights, which sum to 1; None is those of the initial responsibilities.
-    means_init : array-like of shape (n_components, n_features), default=None
-        Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.  The fit
-        sorts components afterwards.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     verbose_interval : int, default=10
         Number of passes between the lines that ``verbose`` logs; larger for long fits.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -859,7 +850,7 @@ class TemperedGaussianMixture(_GaussianMixture):
         self.renewals = renewals
 
 
-class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
+class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
     """Gaussian mixture fitted by deterministic annealing and moves.
 
     Variational inference for a mixture of at most ``n_components`` components [1]_, as
@@ -869,98 +860,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=100
-        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    covariance_type : {"auto", "full", "low_rank", "tied", "diag", "spherical"}, \
-            default="auto"
-        Form of the covariances, as in scikit-learn; those of "low_rank" differ in a few
-        directions only, for many columns.  "auto" has the highest evidence.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, nearly the same at a small concentration.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
-        components.  None is ``1 / n_components``, or less for many samples if priors
-        are learned.
-    mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means, if known; None is the mean of the data.
-    mean_precision_prior : float, default=None
-        Number of samples to which the prior mean is equivalent; larger to hold means
-        near it.  None learns it.
-    covariance_prior : float or array-like, default=None
-        Expected covariance of a component, times the degrees of freedom of the prior.
-        None learns it.
-    degrees_of_freedom_prior : float, default=None
-        Number of samples to which ``covariance_prior`` is equivalent, above
-        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it.
-    reg_covar : float or "auto", default="auto"
-        Variance added to each covariance; larger if columns are constant in clusters.
-        "auto" is 1e-6 times the variance of each column, without outliers.
-    priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step, or for comparisons those of
-        scikit-learn, which merge clusters if there are many columns.  Fits with
-        the latter do not sort components by size.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
-        "k-means++" and "random_from_data" are faster, and differ more between starts.
-    weights_init : array-like of shape (n_components,), default=None
-        Initial weights, which sum to 1; None is those of the initial responsibilities.
-    means_init : array-like of shape (n_components, n_features), default=None
-        Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.  The fit
-        sorts components afterwards.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="all"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs; larger for long fits.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -990,87 +891,20 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     3
     """
 
+    @annealed_constructor(TemperedGaussianMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        covariance_type: Literal[
-            "auto", "full", "low_rank", "tied", "diag", "spherical"
-        ] = "auto",
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_process",
-        weight_concentration_prior: Float | None = None,
-        mean_prior: ArrayLike | None = None,
-        mean_precision_prior: Float | None = None,
-        covariance_prior: Float | ArrayLike | None = None,
-        degrees_of_freedom_prior: Float | None = None,
-        reg_covar: Float | Literal["auto"] = "auto",
-        priors: Literal["learned", "scikit-learn"] = "learned",
-        init_params: Literal[
-            "kmeans", "k-means++", "random", "random_from_data"
-        ] = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        verbose_interval: Int = 10,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.covariance_type = covariance_type
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.mean_prior = mean_prior
-        self.mean_precision_prior = mean_precision_prior
-        self.covariance_prior = covariance_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
-        self.reg_covar = reg_covar
-        self.priors = priors
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.target = target
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
+        **parameters: Unpack[GaussianMixtureParameters],
+    ): ...
 
 
-class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
+class SVIPlusGaussianMixture(SVIPlusMixin, TemperedGaussianMixture):
     """Gaussian mixture with tunable gradient noise (SVI+).
 
     Variational inference for a mixture of at most ``n_components`` components [1]_, as
@@ -1079,99 +913,15 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Size of a batch without added noise that would have the same gradient noise: a
         share of the batch, a number of samples, or a schedule of these.  Smaller values
         add more noise, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    max_iter : int, default=100
-        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    covariance_type : {"auto", "full", "low_rank", "tied", "diag", "spherical"}, \
-            default="auto"
-        Form of the covariances, as in scikit-learn; those of "low_rank" differ in a few
-        directions only, for many columns.  "auto" has the highest evidence.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, nearly the same at a small concentration.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
-        components.  None is ``1 / n_components``, or less for many samples if priors
-        are learned.
-    mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means, if known; None is the mean of the data.
-    mean_precision_prior : float, default=None
-        Number of samples to which the prior mean is equivalent; larger to hold means
-        near it.  None learns it.
-    covariance_prior : float or array-like, default=None
-        Expected covariance of a component, times the degrees of freedom of the prior.
-        None learns it.
-    degrees_of_freedom_prior : float, default=None
-        Number of samples to which ``covariance_prior`` is equivalent, above
-        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it.
-    reg_covar : float or "auto", default="auto"
-        Variance added to each covariance; larger if columns are constant in clusters.
-        "auto" is 1e-6 times the variance of each column, without outliers.
-    priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step, or for comparisons those of
-        scikit-learn, which merge clusters if there are many columns.  Fits with
-        the latter do not sort components by size.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
-        "k-means++" and "random_from_data" are faster, and differ more between starts.
-    weights_init : array-like of shape (n_components,), default=None
-        Initial weights, which sum to 1; None is those of the initial responsibilities.
-    means_init : array-like of shape (n_components, n_features), default=None
-        Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.  The fit
-        sorts components afterwards.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples: "gaussian" weights, those of the
         paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs; larger for long fits.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1197,81 +947,13 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     (300,)
     """
 
+    @svi_plus_constructor(TemperedGaussianMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         effective_batch_size: Float | Schedule | Callable = 0.5,
         tempering: Tempering | Literal["global", "local"] | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        covariance_type: Literal[
-            "auto", "full", "low_rank", "tied", "diag", "spherical"
-        ] = "auto",
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_process",
-        weight_concentration_prior: Float | None = None,
-        mean_prior: ArrayLike | None = None,
-        mean_precision_prior: Float | None = None,
-        covariance_prior: Float | ArrayLike | None = None,
-        degrees_of_freedom_prior: Float | None = None,
-        reg_covar: Float | Literal["auto"] = "auto",
-        priors: Literal["learned", "scikit-learn"] = "learned",
-        init_params: Literal[
-            "kmeans", "k-means++", "random", "random_from_data"
-        ] = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        verbose_interval: Int = 10,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.covariance_type = covariance_type
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.mean_prior = mean_prior
-        self.mean_precision_prior = mean_precision_prior
-        self.covariance_prior = covariance_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
-        self.reg_covar = reg_covar
-        self.priors = priors
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.noise_distribution = noise_distribution
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
+        **parameters: Unpack[GaussianMixtureParameters],
+    ): ...

@@ -47,10 +47,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         Number of factors d, the rank.  A higher one than needed costs time only.
     max_iter : int, default=15
         Largest number of passes of `fit`; rankings hardly change after 10.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     zero_weight : "auto" or float, default="auto"
         Weight w0 of a pair that is not stored, at most 1e15; tune it by `score`.
         "auto" is ``min(1, 8 * n_stored / (n_all - n_stored))``, with which these pairs
@@ -63,33 +59,12 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         with ``pair_weight=1.0``, ranks items by how much users like them.
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items; None is small draws from the prior.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
-        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
         Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
         batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
         Least gain that counts: of the held-out score, and with ``batch_size=None`` of
         the lower bound by a pass.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----

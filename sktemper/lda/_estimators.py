@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from scipy import sparse
@@ -21,12 +21,15 @@ from .._estimator import (
     AnnealedMixin,
     ReadyModel,
     RenewalsMixin,
+    Streaming,
     SVIPlusMixin,
     TemperedEstimator,
+    annealed_constructor,
     check_weighted_counts,
     drop_features,
     expand_features,
     inspect_counts,
+    svi_plus_constructor,
     top_words,
     validate_counts,
     validate_training_counts,
@@ -1378,6 +1381,20 @@ class _LDA(
         return validate_counts(self, X, reset)
 
 
+class LDAParameters(Streaming, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    doc_topic_prior: Float | ArrayLike | Literal["auto"] | None
+    topic_word_prior: Float | ArrayLike | None
+    n_start_components: Int | None
+    init_params: Literal["spectral", "random"]
+    init: ArrayLike | None
+    hide_common_words: bool
+    doc_update: Literal["auto", "variational", "sampled"]
+    mean_change_tol: Float
+    max_doc_update_iter: Int
+
+
 class TemperedLDA(_LDA):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
@@ -1395,10 +1412,6 @@ class TemperedLDA(_LDA):
     max_iter : int, default=10
         Number of passes of `fit` over the data; more if the held-out score still rises,
         as for short documents.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights; smaller if documents
@@ -1429,8 +1442,6 @@ class TemperedLDA(_LDA):
     learning_rate : LearningRate or float, default=None
         Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
         one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
@@ -1438,35 +1449,15 @@ class TemperedLDA(_LDA):
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     mean_change_tol : float, default=1e-3
         Mean absolute change of a document's topic weights below which its iterations
         end; smaller for more exact weights.
     max_doc_update_iter : int, default=100
         Largest number of iterations of a document; more if ``mean_iterations`` in
         ``history_`` is near it.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1556,99 +1547,12 @@ class TemperedLDA(_LDA):
         self.renewals = renewals
 
 
-class AnnealedLDA(AnnealedMixin, _LDA):
+class AnnealedLDA(AnnealedMixin, TemperedLDA):
     """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
 
     Stochastic variational inference [1]_ that starts at a high temperature, which
     flattens poor optima, and cools to T=1 [2]_.  The start comes from the data
     (``init_params``), and short documents are sampled at last (``doc_update``).
-
-    Parameters
-    ----------
-    n_components : int or None, default=10
-        Number of topics; more topics are narrower.  None estimates it, starting from
-        ``n_start_components``.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=10
-        Number of passes of `fit` over the data; more if the held-out score still rises,
-        as for short documents.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
-            default=0.05
-        Dirichlet parameter alpha of a document's topic weights; smaller if documents
-        have few topics.  "auto" is smaller for short documents and many topics, and
-        None is ``1 / n_components``, as in scikit-learn.
-    topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words; an array of shape (n_components,
-        n_features) seeds topics with words, see `sktemper.seeded_prior`.  None is ``1 /
-        n_components``, as in scikit-learn.
-    n_start_components : int, default=None
-        Number of topics at the start of `fit`, which `merge_topics` then merges into
-        ``n_components``.  Two to four times as many find more of the true topics from
-        random starts.  None starts with ``n_components``.
-    init_params : {"spectral", "random"}, default="spectral"
-        Start if ``init`` is None: computed from a sample of the documents ("spectral"),
-        which finds more topics, or for comparisons the draws of scikit-learn's
-        `LatentDirichletAllocation` ("random").
-    init : array-like of shape (n_components, n_features), default=None
-        Initial ``components_``, if you have a good start and do not anneal.  None uses
-        ``init_params``.
-    hide_common_words : bool, default=True
-        Whether tables, reports and plots leave out `common_words_`; can be changed
-        after the fit.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
-    batch_size : int, "auto" or None, default="auto"
-        Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
-        fifth of the data; small batches of short documents end in poor optima.  None
-        takes all documents (coordinate ascent, with a learning rate of 1).
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
-        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    doc_update : {"auto", "variational", "sampled"}, default="auto"
-        Inference of the topics of a document's words: by mean field ("variational"), by
-        Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
-        sampling short documents at T of at most 1.2 ("auto").
-    tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        token; smaller for later early stopping.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    mean_change_tol : float, default=1e-3
-        Mean absolute change of a document's topic weights below which its iterations
-        end; smaller for more exact weights.
-    max_doc_update_iter : int, default=100
-        Largest number of iterations of a document; more if ``mean_iterations`` in
-        ``history_`` is near it.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of documents after which a document counts half in `partial_fit`, for
-        streams that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1675,71 +1579,19 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     1.0
     """
 
+    @annealed_constructor(TemperedLDA)
     def __init__(
         self,
         n_components: Int | None = 10,
         *,
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 10,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
-        topic_word_prior: Float | ArrayLike | None = 0.1,
-        n_start_components: Int | None = None,
-        init_params: Literal["spectral", "random"] = "spectral",
-        init: ArrayLike | None = None,
-        hide_common_words: bool = True,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        batch_size: Int | Literal["auto"] | None = "auto",
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        doc_update: Literal["auto", "variational", "sampled"] = "auto",
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        mean_change_tol: Float = 1e-3,
-        max_doc_update_iter: Int = 100,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.n_start_components = n_start_components
-        self.init_params = init_params
-        self.init = init
-        self.hide_common_words = hide_common_words
-        self.target = target
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.doc_update = doc_update
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
+        **parameters: Unpack[LDAParameters],
+    ): ...
 
 
-class SVIPlusLDA(SVIPlusMixin, _LDA):
+class SVIPlusLDA(SVIPlusMixin, TemperedLDA):
     """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
 
     Stochastic variational inference [1]_ with large batches that have the gradient
@@ -1748,91 +1600,15 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
 
     Parameters
     ----------
-    n_components : int or None, default=10
-        Number of topics; more topics are narrower.  None estimates it, starting from
-        ``n_start_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Size of a batch without added noise that would have the same gradient noise: a
         share of the batch, a number of documents, or a schedule of these.  Smaller
         values add more noise, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    max_iter : int, default=10
-        Number of passes of `fit` over the data; more if the held-out score still rises,
-        as for short documents.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
-            default=0.05
-        Dirichlet parameter alpha of a document's topic weights; smaller if documents
-        have few topics.  "auto" is smaller for short documents and many topics, and
-        None is ``1 / n_components``, as in scikit-learn.
-    topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words; an array of shape (n_components,
-        n_features) seeds topics with words, see `sktemper.seeded_prior`.  None is ``1 /
-        n_components``, as in scikit-learn.
-    n_start_components : int, default=None
-        Number of topics at the start of `fit`, which `merge_topics` then merges into
-        ``n_components``.  Two to four times as many find more of the true topics from
-        random starts.  None starts with ``n_components``.
-    init_params : {"spectral", "random"}, default="spectral"
-        Start if ``init`` is None: computed from a sample of the documents ("spectral"),
-        which finds more topics, or for comparisons the draws of scikit-learn's
-        `LatentDirichletAllocation` ("random").
-    init : array-like of shape (n_components, n_features), default=None
-        Initial ``components_``, if you have a good start and do not anneal.  None uses
-        ``init_params``.
-    hide_common_words : bool, default=True
-        Whether tables, reports and plots leave out `common_words_`; can be changed
-        after the fit.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of documents: "gaussian" weights, those of
         the paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
-    batch_size : int, "auto" or None, default="auto"
-        Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
-        fifth of the data; small batches of short documents end in poor optima.  None
-        takes all documents (coordinate ascent, with a learning rate of 1).
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
-        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    doc_update : {"auto", "variational", "sampled"}, default="auto"
-        Inference of the topics of a document's words: by mean field ("variational"), by
-        Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
-        sampling short documents at T of at most 1.2 ("auto").
-    tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        token; smaller for later early stopping.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    mean_change_tol : float, default=1e-3
-        Mean absolute change of a document's topic weights below which its iterations
-        end; smaller for more exact weights.
-    max_doc_update_iter : int, default=100
-        Largest number of iterations of a document; more if ``mean_iterations`` in
-        ``history_`` is near it.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of documents after which a document counts half in `partial_fit`, for
-        streams that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1856,65 +1632,13 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     (300, 5)
     """
 
+    @svi_plus_constructor(TemperedLDA)
     def __init__(
         self,
         n_components: Int | None = 10,
         *,
         effective_batch_size: Float | Schedule | Callable = 0.5,
         tempering: Tempering | Literal["global", "local"] | None = None,
-        max_iter: Int = 10,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
-        topic_word_prior: Float | ArrayLike | None = 0.1,
-        n_start_components: Int | None = None,
-        init_params: Literal["spectral", "random"] = "spectral",
-        init: ArrayLike | None = None,
-        hide_common_words: bool = True,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
-        batch_size: Int | Literal["auto"] | None = "auto",
-        learning_rate: LearningRate | Float | None = None,
-        doc_update: Literal["auto", "variational", "sampled"] = "auto",
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        mean_change_tol: Float = 1e-3,
-        max_doc_update_iter: Int = 100,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.n_start_components = n_start_components
-        self.init_params = init_params
-        self.init = init
-        self.hide_common_words = hide_common_words
-        self.noise_distribution = noise_distribution
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.doc_update = doc_update
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
+        **parameters: Unpack[LDAParameters],
+    ): ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,14 @@ from scipy.special import log_ndtr
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import AnnealedMixin, SVIPlusMixin, TemperedEstimator
+from .._estimator import (
+    AnnealedMixin,
+    SVIPlusMixin,
+    TemperedEstimator,
+    Training,
+    annealed_constructor,
+    svi_plus_constructor,
+)
 from .._families import unpacked
 from .._ranking._best import Rescoring, UserEntries, products
 from .._ranking._recommender import RecommenderMixin, initial_vectors
@@ -616,6 +623,17 @@ def _warn_of_zeros(X):
     )
 
 
+class MatrixFactorizationParameters(Training, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    biases: bool
+    noise_type: Literal["user", "common"]
+    global_mean: Float | None
+    noise_variance: Float | None
+    component_variance: Float | None
+    init: ArrayLike | None
+
+
 class TemperedMatrixFactorization(_MatrixFactorization):
     """Matrix factorization of ratings with any tempering, or with none.
 
@@ -630,12 +648,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each user, for data with outliers ("local"), of a policy, or 1 (None).
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
         Whether users and items have biases; False for the model of the papers.
     noise_type : {"user", "common"}, default="user"
@@ -651,35 +663,12 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items; None is small draws from the prior.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
-        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
         Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
         batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
         Least gain that counts: of the held-out score, in nats per rating, and with
         ``batch_size=None`` of the lower bound by a pass.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -765,73 +754,12 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         self.total_samples = total_samples
 
 
-class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
+class AnnealedMatrixFactorization(AnnealedMixin, TemperedMatrixFactorization):
     """Matrix factorization of ratings fitted by deterministic annealing.
 
     A rating is the product of the factors of a user and an item, plus biases and noise
     [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
     The fit starts at a high temperature, which falls to 1 [4]_.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        Number of factors d, the rank; unneeded factors shrink to zero.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    biases : bool, default=True
-        Whether users and items have biases; False for the model of the papers.
-    noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
-        variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
-    global_mean : float, default=None
-        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating; set it to infer a temperature.
-        None starts at the variance of the ratings and learns it.
-    component_variance : float, default=None
-        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
-        the means and covariances of the priors, so that the rank needs no tuning.
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items; None is small draws from the prior.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
-        for many users: a tenth, at least 100 and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per rating, and with
-        ``batch_size=None`` of the lower bound by a pass.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -865,61 +793,19 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     (200, 2)
     """
 
+    @annealed_constructor(TemperedMatrixFactorization)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        biases: bool = True,
-        noise_type: Literal["user", "common"] = "user",
-        global_mean: Float | None = None,
-        noise_variance: Float | None = None,
-        component_variance: Float | None = None,
-        init: ArrayLike | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-    ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.biases = biases
-        self.noise_type = noise_type
-        self.global_mean = global_mean
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.init = init
-        self.target = target
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        **parameters: Unpack[MatrixFactorizationParameters],
+    ): ...
 
 
-class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
+class SVIPlusMatrixFactorization(SVIPlusMixin, TemperedMatrixFactorization):
     """Matrix factorization of ratings with tunable gradient noise (SVI+).
 
     A rating is the product of the factors of a user and an item, plus biases and noise
@@ -930,65 +816,15 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of factors d, the rank; unneeded factors shrink to zero.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Size of a batch without added noise that would have the same gradient noise: a
         share of the batch, a number of ratings, or a schedule of these.  Smaller values
         add more noise, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    biases : bool, default=True
-        Whether users and items have biases; False for the model of the papers.
-    noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
-        variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
-    global_mean : float, default=None
-        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating; set it to infer a temperature.
-        None starts at the variance of the ratings and learns it.
-    component_variance : float, default=None
-        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
-        the means and covariances of the priors, so that the rank needs no tuning.
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items; None is small draws from the prior.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of ratings: "gaussian" weights, those of the
         paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
-        for many users: a tenth, at least 100 and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per rating, and with
-        ``batch_size=None`` of the lower bound by a pass.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -1019,55 +855,13 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     (200, 50)
     """
 
+    @svi_plus_constructor(TemperedMatrixFactorization)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         effective_batch_size: Float | Schedule | Callable = 0.5,
         tempering: Tempering | Literal["global", "local"] | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        biases: bool = True,
-        noise_type: Literal["user", "common"] = "user",
-        global_mean: Float | None = None,
-        noise_variance: Float | None = None,
-        component_variance: Float | None = None,
-        init: ArrayLike | None = None,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-    ):
-        self.n_components = n_components
-        self.effective_batch_size = effective_batch_size
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.biases = biases
-        self.noise_type = noise_type
-        self.global_mean = global_mean
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.init = init
-        self.noise_distribution = noise_distribution
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        **parameters: Unpack[MatrixFactorizationParameters],
+    ): ...

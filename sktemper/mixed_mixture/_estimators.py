@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from scipy import stats
@@ -23,7 +23,9 @@ from .._estimator import (
     Exponential,
     MixtureMixin,
     TemperedEstimator,
+    Training,
     Validation,
+    annealed_constructor,
     check_enough_samples,
     looks_like_identifier,
     validated_weight,
@@ -654,6 +656,16 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         return column.decode(means.argmax(axis=1))
 
 
+class MixedMixtureParameters(Training, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    kinds: Literal["auto"] | str | dict[str, Any] | Sequence
+    categories: dict[str, Any] | None
+    n_bins: Int
+    feature_prior: Float
+    weight_concentration_prior: Float | None
+
+
 class TemperedMixedMixture(_MixedMixture):
     """Mixture of answers, counts and measurements, with any tempering, or none.
 
@@ -663,20 +675,12 @@ class TemperedMixedMixture(_MixedMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
     kinds : "auto", "from_dtype", str, dict or sequence of str, default="auto"
         Kind of each column, see "Notes".  "auto" chooses it by the data, "from_dtype"
         by the type alone; other kinds are given for all, by name, or by index.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each sample, for data with outliers ("local"), of a policy, or 1 (None).
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     categories : dict, default=None
         Ordered lists of options by name or index of a column, if the data of `fit`, or
         of the first `partial_fit`, may lack some.  None takes those of the data.
@@ -686,40 +690,9 @@ class TemperedMixedMixture(_MixedMixture):
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the options of a column; larger values
         keep their probabilities away from 0.
-    weight_concentration_prior : float, default=None
-        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
-        fewer components.  None is ``1 / n_components``.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -805,7 +778,7 @@ class TemperedMixedMixture(_MixedMixture):
         self.total_samples = total_samples
 
 
-class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
+class AnnealedMixedMixture(AnnealedMixin, TemperedMixedMixture):
     """Mixture of answers, counts and measurements, by annealing and moves.
 
     A latent class analysis of a table whose columns are of several kinds [1]_: options,
@@ -814,66 +787,8 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
-    kinds : "auto", "from_dtype", str, dict or sequence of str, default="auto"
-        Kind of each column, see "Notes".  "auto" chooses it by the data, "from_dtype"
-        by the type alone; other kinds are given for all, by name, or by index.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=100
-        Largest number of passes of `fit`; more if it warns of no convergence.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    categories : dict, default=None
-        Ordered lists of options by name or index of a column, if the data of `fit`, or
-        of the first `partial_fit`, may lack some.  None takes those of the data.
-    n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows; a
-        "histogram" has at least as many, and more for many rows.
-    feature_prior : float, default=1.0
-        Concentration of the Dirichlet prior of the options of a column; larger values
-        keep their probabilities away from 0.
-    weight_concentration_prior : float, default=None
-        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
-        fewer components.  None is ``1 / n_components``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 5,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -907,55 +822,14 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     (40, 2)
     """
 
+    @annealed_constructor(TemperedMixedMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
-        kinds: Literal["auto"] | str | dict[str, Any] | Sequence = "auto",
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        categories: dict[str, Any] | None = None,
-        n_bins: Int = 5,
-        feature_prior: Float = 1.0,
-        weight_concentration_prior: Float | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-    ):
-        self.n_components = n_components
-        self.kinds = kinds
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.categories = categories
-        self.n_bins = n_bins
-        self.feature_prior = feature_prior
-        self.weight_concentration_prior = weight_concentration_prior
-        self.target = target
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
+        **parameters: Unpack[MixedMixtureParameters],
+    ): ...

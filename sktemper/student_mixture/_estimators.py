@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import AnnealedMixin
+from .._estimator import AnnealedMixin, Streaming, annealed_constructor
 from .._utils._arguments import Interval
 from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
 from .._utils._validation import ON_TEXT, check_numbers
@@ -190,6 +190,21 @@ def _expected_scales(model, block, prepared):
     return model.scaled_rows(block, prepared.globals_, prepared.hyper).scales
 
 
+class StudentMixtureParameters(Streaming, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    covariance_type: Literal["auto", "full", "tied", "diag", "spherical"]
+    degrees_of_freedom: Float | None
+    weight_concentration_prior_type: Literal[
+        "dirichlet_process", "dirichlet_distribution"
+    ]
+    weight_concentration_prior: Float | None
+    reg_covar: Float | Literal["auto"]
+    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"]
+    weights_init: ArrayLike | None
+    means_init: ArrayLike | None
+
+
 class TemperedStudentMixture(_StudentMixture):
     """Mixture of Student-t distributions with any tempering, or with none.
 
@@ -199,80 +214,24 @@ class TemperedStudentMixture(_StudentMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
     tempering : Tempering or None, default=None
         Temperature of a fit, such as ``Annealing()``, see `sktemper.tempering`; None is
         1.  Temperatures are not inferred, because powers of Student-t densities may
         have infinite integrals.
     max_iter : int, default=100
         Largest number of passes of `fit`, more if it warns; 0 keeps the start.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
         their evidence is higher, as for few samples, and otherwise "full".
     degrees_of_freedom : float, default=None
         Degrees of freedom of all components, at least 1: few for heavy tails, 1,000 is
         nearly Gaussian.  None learns those of each component.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, nearly the same at a small concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples.
-    reg_covar : float or "auto", default="auto"
-        Variance added to each covariance; larger if columns are constant in clusters.
-        "auto" is 1e-6 times the variance of each column, without outliers.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
-        "k-means++" and "random_from_data" are faster, and differ more between starts.
-    weights_init : array-like of shape (n_components,), default=None
-        Initial weights, which sum to 1; None is those of the initial responsibilities.
-    means_init : array-like of shape (n_components, n_features), default=None
-        Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.  The fit
-        sorts components afterwards.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -363,7 +322,7 @@ class TemperedStudentMixture(_StudentMixture):
         self.renewals = renewals
 
 
-class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
+class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
     """Mixture of Student-t distributions fitted by deterministic annealing and moves.
 
     A robust `AnnealedGaussianMixture`: variational inference for a mixture of at most
@@ -374,82 +333,8 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Largest number of components, more than you expect: unneeded ones stay empty.
-    schedule : Schedule or callable, default=None
-        Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``; try a lower start if components become equal.
-    max_iter : int, default=100
-        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
-    n_init : int, default=1
-        Number of starts, of which the fit with the highest `lower_bound` is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers; an int gives the same result each time.
-    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
-        their evidence is higher, as for few samples, and otherwise "full".
-    degrees_of_freedom : float, default=None
-        Degrees of freedom of all components, at least 1: few for heavy tails, 1,000 is
-        nearly Gaussian.  None learns those of each component.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, nearly the same at a small concentration.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
-        components.  None is ``1 / n_components``, or less for many samples.
-    reg_covar : float or "auto", default="auto"
-        Variance added to each covariance; larger if columns are constant in clusters.
-        "auto" is 1e-6 times the variance of each column, without outliers.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
-        "k-means++" and "random_from_data" are faster, and differ more between starts.
-    weights_init : array-like of shape (n_components,), default=None
-        Initial weights, which sum to 1; None is those of the initial responsibilities.
-    means_init : array-like of shape (n_components, n_features), default=None
-        Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.  The fit
-        sorts components afterwards.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
-        last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="all"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    gradient_noise : GradientNoise, default=None
-        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per sample, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    n_iter_no_change : int, default=None
-        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
-        the best state, for a generous ``max_iter``; None never stops early.
-    evaluate_every : int, default=0
-        Number of passes between scores of held-out data, which ``history_`` has, to see
-        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
-    validation_fraction : float, default=0.1
-        Share of rows held out for scores without an ``X_val``; larger if rows are few.
-    warm_start : bool, default=False
-        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
-    n_jobs : int, default=None
-        Largest number of threads, as in scikit-learn; results do not depend on it.
-    verbose : int, default=0
-        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
-    shuffle : bool, default=True
-        Whether each pass has a new random order of the rows, or that of the data.
-    total_samples : int, default=None
-        Number of rows of a whole stream, if known; None counts those of all calls.
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -480,69 +365,14 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
     3
     """
 
+    @annealed_constructor(TemperedStudentMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         schedule: Schedule | Callable | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
-        degrees_of_freedom: Float | None = None,
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_process",
-        weight_concentration_prior: Float | None = None,
-        reg_covar: Float | Literal["auto"] = "auto",
-        init_params: Literal[
-            "kmeans", "k-means++", "random", "random_from_data"
-        ] = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.covariance_type = covariance_type
-        self.degrees_of_freedom = degrees_of_freedom
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.reg_covar = reg_covar
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.target = target
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
+        **parameters: Unpack[StudentMixtureParameters],
+    ): ...
