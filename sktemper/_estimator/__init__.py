@@ -2,11 +2,11 @@
 
 `_estimator` has the class that all estimators extend: parameters, `fit`, `partial_fit`,
 the methods of fitted estimators and pickles.  `_end_of_fit` warns at the end of a fit.
-`_variants` has the differences between tempered, annealed and SVI+ estimators,
-`_constructors` their parameters, `_mixtures` and `_conditional` the common parts of mixtures, and `_counts` the
-validation of counts.  `_streams` has the memory and the records of streams.
-`_columns` adds and removes columns, and `_critical` finds the critical temperatures of
-data.
+`_variants` has the differences between tempered, annealed and SVI+ estimators, and
+`_constructors` the parameters that they share.  `_mixtures` and `_conditional` have the
+common parts of mixtures, and `_counts` the validation of counts.  `_streams` has the
+memory and the records of streams.  `_columns` adds and removes columns, and `_critical`
+finds the critical temperatures of data.
 """
 
 from .._utils._notices import log, warn_once

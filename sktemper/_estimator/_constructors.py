@@ -10,7 +10,8 @@ they are imported.
 import functools
 import inspect
 import re
-from typing import Literal, NamedTuple, TypedDict
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypedDict, TypeVar
 
 from .._utils._typing import Duration, Float, Int, Seed
 from ..learning_rates import LearningRate
@@ -72,7 +73,12 @@ class Exchange(NamedTuple):
         return inspect.Signature([parameters[name] for name in names])
 
 
-def constructor(general, exchange):
+Constructor = TypeVar("Constructor", bound=Callable)
+
+
+def constructor(
+    general: type, exchange: Exchange
+) -> Callable[[Constructor], Constructor]:
     """Return a decorator that completes a constructor by parameters of another.
 
     Parameters

@@ -115,7 +115,104 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
         return components.reshape(shape) + 1.0
 
 
-class _MultinomialMixture(_DiscreteMixture):
+class TemperedMultinomialMixture(_DiscreteMixture):
+    """Mixture of multinomials (one topic per document), with any tempering, or none.
+
+    It suits very short texts, which rarely have several topics, and clusters of
+    documents [1]_.  The fit can use any tempering [2]_.
+
+    Parameters
+    ----------
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each document, for data with outliers ("local"), of a policy, or 1 (None).
+    feature_prior : float or "auto", default="auto"
+        Concentration of the Dirichlet prior of words; larger for smoother components.
+        "auto" estimates it from words that repeat in rows, from 0.1 to 1.
+    batch_size : int, "auto" or None, default=None
+        Number of documents of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
+    learning_rate : LearningRate or float, default=None
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
+        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    tol : float, default=1e-3
+        Least gain that counts: of the held-out score, in nats per token, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
+    half_life : float, duration or None, default=None
+        Number of documents after which a document counts half in `partial_fit`, for
+        streams that change; or a duration such as "30D", which needs ``times``.
+
+    Notes
+    -----
+    `score_samples` returns the logarithm of the posterior predictive probability of the
+    sequence of a document's tokens, a mixture of Dirichlet-multinomials.  `score` is
+    the sum of these logarithms, divided by the number of tokens.
+
+    References
+    ----------
+    .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
+       approach for short text clustering", KDD 2014.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> from sktemper import TemperedMultinomialMixture
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(n_samples=100, n_components=5, random_state=0)
+    >>> TemperedMultinomialMixture(5, random_state=0).fit(X).predict(X).shape
+    (100,)
+    """
+
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        feature_prior: Float | Literal["auto"] = "auto",
+        weight_concentration_prior: Float | None = None,
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior = weight_concentration_prior
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
+
     _validate, _validate_training = validate_counts, validate_training_counts
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts
@@ -221,7 +318,99 @@ class _MultinomialMixture(_DiscreteMixture):
         return means.astype(self.state_.dtype)
 
 
-class _BernoulliMixture(_DiscreteMixture):
+class TemperedBernoulliMixture(_DiscreteMixture):
+    """Mixture of Bernoullis (latent class analysis), with any tempering, or none.
+
+    Features are independent given the class of a sample [1]_.  The fit can use any
+    tempering [2]_.
+
+    Parameters
+    ----------
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
+    feature_prior : float, default=1.0
+        Both concentrations of the Beta prior of the probability that a feature is 1;
+        larger values keep probabilities away from 0 and 1.
+    binarize : float or None, default=0.0
+        Threshold above which values count as 1, and others as 0; 1.5 for answers coded
+        1 and 2.  With None, values must be 0 or 1.  NaN is a missing value.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
+
+    Notes
+    -----
+    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
+    returns the logarithm of the posterior predictive probability of the values that are
+    not missing, and `score` is the mean of these logarithms.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import TemperedBernoulliMixture
+    >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0)
+    >>> TemperedBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        feature_prior: Float = 1.0,
+        binarize: Float | None = 0.0,
+        weight_concentration_prior: Float | None = None,
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.feature_prior = feature_prior
+        self.binarize = binarize
+        self.weight_concentration_prior = weight_concentration_prior
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
+
     _model = BernoulliMixtureModel
     _options = (2,)
     _parameter_constraints = {
@@ -369,105 +558,6 @@ class MultinomialMixtureParameters(Streaming, total=False):
     weight_concentration_prior: Float | None
 
 
-class TemperedMultinomialMixture(_MultinomialMixture):
-    """Mixture of multinomials (one topic per document), with any tempering, or none.
-
-    It suits very short texts, which rarely have several topics, and clusters of
-    documents [1]_.  The fit can use any tempering [2]_.
-
-    Parameters
-    ----------
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
-        for each document, for data with outliers ("local"), of a policy, or 1 (None).
-    feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of words; larger for smoother components.
-        "auto" estimates it from words that repeat in rows, from 0.1 to 1.
-    batch_size : int, "auto" or None, default=None
-        Number of documents of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 5,000.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
-        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per token, and with
-        ``batch_size=None`` of the lower bound by a pass or a move.
-    half_life : float, duration or None, default=None
-        Number of documents after which a document counts half in `partial_fit`, for
-        streams that change; or a duration such as "30D", which needs ``times``.
-
-    Notes
-    -----
-    `score_samples` returns the logarithm of the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials.  `score` is
-    the sum of these logarithms, divided by the number of tokens.
-
-    References
-    ----------
-    .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
-       approach for short text clustering", KDD 2014.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-
-    Examples
-    --------
-    >>> from sktemper import TemperedMultinomialMixture
-    >>> from sktemper.datasets import make_lda_documents
-    >>> X = make_lda_documents(n_samples=100, n_components=5, random_state=0)
-    >>> TemperedMultinomialMixture(5, random_state=0).fit(X).predict(X).shape
-    (100,)
-    """
-
-    def __init__(
-        self,
-        n_components: Int = 10,
-        *,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        feature_prior: Float | Literal["auto"] = "auto",
-        weight_concentration_prior: Float | None = None,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.feature_prior = feature_prior
-        self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
-
-
 class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
     """Mixture of multinomials (one topic per document), by annealing and moves.
 
@@ -521,100 +611,6 @@ class BernoulliMixtureParameters(Streaming, total=False):
     feature_prior: Float
     binarize: Float | None
     weight_concentration_prior: Float | None
-
-
-class TemperedBernoulliMixture(_BernoulliMixture):
-    """Mixture of Bernoullis (latent class analysis), with any tempering, or none.
-
-    Features are independent given the class of a sample [1]_.  The fit can use any
-    tempering [2]_.
-
-    Parameters
-    ----------
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
-        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
-    feature_prior : float, default=1.0
-        Both concentrations of the Beta prior of the probability that a feature is 1;
-        larger values keep probabilities away from 0 and 1.
-    binarize : float or None, default=0.0
-        Threshold above which values count as 1, and others as 0; 1.5 for answers coded
-        1 and 2.  With None, values must be 0 or 1.  NaN is a missing value.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 5,000.
-
-    Notes
-    -----
-    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
-    returns the logarithm of the posterior predictive probability of the values that are
-    not missing, and `score` is the mean of these logarithms.
-
-    References
-    ----------
-    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sktemper import TemperedBernoulliMixture
-    >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0)
-    >>> TemperedBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
-    (40, 2)
-    """
-
-    def __init__(
-        self,
-        n_components: Int = 10,
-        *,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        feature_prior: Float = 1.0,
-        binarize: Float | None = 0.0,
-        weight_concentration_prior: Float | None = None,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.feature_prior = feature_prior
-        self.binarize = binarize
-        self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
 
 
 class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):

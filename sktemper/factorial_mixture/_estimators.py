@@ -42,13 +42,129 @@ from ._model import FactorialMixtureModel
 INITIAL_INCLUSION = 0.2
 
 
-class _FactorialMixture(
+class TemperedFactorialMixture(
     ComparedMixin,
     CriteriaMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
+    """Binary latent features (factorial mixture) with any tempering, or with none.
+
+    Each sample is the sum of the components whose features the sample has, plus noise:
+    a factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of features K, more than you expect: unneeded ones are switched off.
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
+    inclusion_probability : float, array-like or None, default=None
+        Prior probability that a sample has a feature, in (0, 1), if known: one number,
+        or one for each feature.  None starts at 0.2 and learns one for each.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each value; the papers give its square root.
+        None starts at the variance of the data and learns it; set it if it is known.
+    component_variance : float, default=None
+        Prior variance of each entry of a component, if known.  With None, the expected
+        number of features explains the mean square of the data.
+    posterior : {"structured", "factorized"}, default="structured"
+        Posterior of the components: with correlations between them ("structured"), or
+        without, for comparisons with the papers ("factorized").
+    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
+        Initial components: draws from their prior, samples, results of FastICA or NMF,
+        or an array of shape (n_components, n_features).
+    moves : Moves, "birth" or None, default=None
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for large data: a tenth, at least 100 and at most 1,000.
+    local_cooling : float > 1 or None, default=2.0
+        Factor by which the temperature of a sample falls in each sweep of its local
+        step, from one at which all features are undecided.  None disables this, as in
+        the papers; similar features are then confused more often.
+
+    Notes
+    -----
+    NaN is a missing value: `transform` and scores leave it out, and `fit` and
+    `lower_bound` treat it as a latent variable.  Centre data whose zero has no meaning,
+    because noise and components have prior mean zero.
+
+    `score_samples` is a lower bound of log p(x) under the posterior of the components,
+    and `score` is its mean over the samples.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, equation 12 and appendix C.
+    .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
+       the Indian buffet process", AISTATS 2009.
+
+    Examples
+    --------
+    >>> from sktemper import TemperedFactorialMixture
+    >>> from sktemper.datasets import make_factorial_mixture
+    >>> X = make_factorial_mixture(500, random_state=0)
+    >>> mixture = TemperedFactorialMixture(8, random_state=0).fit(X)
+    >>> mixture.transform(X).shape
+    (500, 8)
+    """
+
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        inclusion_probability: Float | ArrayLike | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        posterior: Literal["structured", "factorized"] = "structured",
+        init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
+        moves: Moves | Literal["birth"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        local_cooling: Float | None = 2.0,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.inclusion_probability = inclusion_probability
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.posterior = posterior
+        self.init = init
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.local_cooling = local_cooling
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "inclusion_probability": [
@@ -280,124 +396,6 @@ class FactorialMixtureParameters(Training, total=False):
     posterior: Literal["structured", "factorized"]
     init: Literal["random", "data", "ica", "nmf"] | ArrayLike
     local_cooling: Float | None
-
-
-class TemperedFactorialMixture(_FactorialMixture):
-    """Binary latent features (factorial mixture) with any tempering, or with none.
-
-    Each sample is the sum of the components whose features the sample has, plus noise:
-    a factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        Number of features K, more than you expect: unneeded ones are switched off.
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
-        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
-    inclusion_probability : float, array-like or None, default=None
-        Prior probability that a sample has a feature, in (0, 1), if known: one number,
-        or one for each feature.  None starts at 0.2 and learns one for each.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each value; the papers give its square root.
-        None starts at the variance of the data and learns it; set it if it is known.
-    component_variance : float, default=None
-        Prior variance of each entry of a component, if known.  With None, the expected
-        number of features explains the mean square of the data.
-    posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components: with correlations between them ("structured"), or
-        without, for comparisons with the papers ("factorized").
-    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: draws from their prior, samples, results of FastICA or NMF,
-        or an array of shape (n_components, n_features).
-    moves : Moves, "birth" or None, default=None
-        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for large data: a tenth, at least 100 and at most 1,000.
-    local_cooling : float > 1 or None, default=2.0
-        Factor by which the temperature of a sample falls in each sweep of its local
-        step, from one at which all features are undecided.  None disables this, as in
-        the papers; similar features are then confused more often.
-
-    Notes
-    -----
-    NaN is a missing value: `transform` and scores leave it out, and `fit` and
-    `lower_bound` treat it as a latent variable.  Centre data whose zero has no meaning,
-    because noise and components have prior mean zero.
-
-    `score_samples` is a lower bound of log p(x) under the posterior of the components,
-    and `score` is its mean over the samples.
-
-    References
-    ----------
-    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016, equation 12 and appendix C.
-    .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
-       the Indian buffet process", AISTATS 2009.
-
-    Examples
-    --------
-    >>> from sktemper import TemperedFactorialMixture
-    >>> from sktemper.datasets import make_factorial_mixture
-    >>> X = make_factorial_mixture(500, random_state=0)
-    >>> mixture = TemperedFactorialMixture(8, random_state=0).fit(X)
-    >>> mixture.transform(X).shape
-    (500, 8)
-    """
-
-    def __init__(
-        self,
-        n_components: Int = 10,
-        *,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        inclusion_probability: Float | ArrayLike | None = None,
-        noise_variance: Float | None = None,
-        component_variance: Float | None = None,
-        posterior: Literal["structured", "factorized"] = "structured",
-        init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
-        moves: Moves | Literal["birth"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        gradient_noise: GradientNoise | None = None,
-        local_cooling: Float | None = 2.0,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.inclusion_probability = inclusion_probability
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.posterior = posterior
-        self.init = init
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.local_cooling = local_cooling
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
 
 
 class AnnealedFactorialMixture(AnnealedMixin, TemperedFactorialMixture):

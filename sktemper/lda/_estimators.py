@@ -194,9 +194,157 @@ def _alpha(prior, n_topics):
     return np.broadcast_to(alpha, n_topics).copy()
 
 
-class _LDA(
+class TemperedLDA(
     RenewalsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
+    """Topic model (latent Dirichlet allocation) with any tempering, or with none.
+
+    Stochastic variational inference [1]_ of topics in word counts, in which the
+    temperature of the documents is inferred [2]_, or given by another policy.
+
+    Parameters
+    ----------
+    n_components : int or None, default=10
+        Number of topics; more topics are narrower.  None estimates it, starting from
+        ``n_start_components``.
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each document, for data with outliers ("local"), of a policy, or 1 (None).
+    max_iter : int, default=10
+        Number of passes of `fit` over the data; more if the held-out score still rises,
+        as for short documents.
+    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
+            default=0.05
+        Dirichlet parameter alpha of a document's topic weights; smaller if documents
+        have few topics.  "auto" is smaller for short documents and many topics, and
+        None is ``1 / n_components``, as in scikit-learn.
+    topic_word_prior : float, array-like or None, default=0.1
+        Dirichlet parameter eta of a topic's words; an array of shape (n_components,
+        n_features) seeds topics with words, see `sktemper.seeded_prior`.  None is ``1 /
+        n_components``, as in scikit-learn.
+    n_start_components : int, default=None
+        Number of topics at the start of `fit`, which `merge_topics` then merges into
+        ``n_components``.  Two to four times as many find more of the true topics from
+        random starts.  None starts with ``n_components``.
+    init_params : {"spectral", "random"}, default="spectral"
+        Start if ``init`` is None: computed from a sample of the documents ("spectral"),
+        which finds more topics, or for comparisons the draws of scikit-learn's
+        `LatentDirichletAllocation` ("random").
+    init : array-like of shape (n_components, n_features), default=None
+        Initial ``components_``, if you have a good start and do not anneal.  None uses
+        ``init_params``.
+    hide_common_words : bool, default=True
+        Whether tables, reports and plots leave out `common_words_`; can be changed
+        after the fit.
+    batch_size : int, "auto" or None, default="auto"
+        Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
+        fifth of the data; small batches of short documents end in poor optima.  None
+        takes all documents (coordinate ascent, with a learning rate of 1).
+    learning_rate : LearningRate or float, default=None
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
+        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    doc_update : {"auto", "variational", "sampled"}, default="auto"
+        Inference of the topics of a document's words: by mean field ("variational"), by
+        Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
+        sampling short documents at T of at most 1.2 ("auto").
+    tol : float, default=1e-3
+        Least rise of the held-out score that counts as an improvement, in nats per
+        token; smaller for later early stopping.
+    mean_change_tol : float, default=1e-3
+        Mean absolute change of a document's topic weights below which its iterations
+        end; smaller for more exact weights.
+    max_doc_update_iter : int, default=100
+        Largest number of iterations of a document; more if ``mean_iterations`` in
+        ``history_`` is near it.
+    half_life : float, duration or None, default=None
+        Number of documents after which a document counts half in `partial_fit`, for
+        streams that change; or a duration such as "30D", which needs ``times``.
+
+    Notes
+    -----
+    Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
+    is document completion: topic weights are inferred from every second distinct word
+    of a document, and the other words are scored.
+
+    References
+    ----------
+    .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
+       JMLR 14, 2013.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> from sktemper import TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.tempering import Annealing
+    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+    >>> lda = TemperedLDA(5, tempering=Annealing(target="likelihood"), random_state=0)
+    >>> lda.fit_transform(X).shape
+    (300, 5)
+    """
+
+    def __init__(
+        self,
+        n_components: Int | None = 10,
+        *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 10,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
+        topic_word_prior: Float | ArrayLike | None = 0.1,
+        n_start_components: Int | None = None,
+        init_params: Literal["spectral", "random"] = "spectral",
+        init: ArrayLike | None = None,
+        hide_common_words: bool = True,
+        batch_size: Int | Literal["auto"] | None = "auto",
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        doc_update: Literal["auto", "variational", "sampled"] = "auto",
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        mean_change_tol: Float = 1e-3,
+        max_doc_update_iter: Int = 100,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_start_components = n_start_components
+        self.init_params = init_params
+        self.init = init
+        self.hide_common_words = hide_common_words
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.doc_update = doc_update
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.mean_change_tol = mean_change_tol
+        self.max_doc_update_iter = max_doc_update_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
+
     expand_features, drop_features = expand_features, drop_features
     _widened_for = widened_for
     _check_weighted = check_weighted_counts
@@ -1393,158 +1541,6 @@ class LDAParameters(Streaming, total=False):
     doc_update: Literal["auto", "variational", "sampled"]
     mean_change_tol: Float
     max_doc_update_iter: Int
-
-
-class TemperedLDA(_LDA):
-    """Topic model (latent Dirichlet allocation) with any tempering, or with none.
-
-    Stochastic variational inference [1]_ of topics in word counts, in which the
-    temperature of the documents is inferred [2]_, or given by another policy.
-
-    Parameters
-    ----------
-    n_components : int or None, default=10
-        Number of topics; more topics are narrower.  None estimates it, starting from
-        ``n_start_components``.
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
-        for each document, for data with outliers ("local"), of a policy, or 1 (None).
-    max_iter : int, default=10
-        Number of passes of `fit` over the data; more if the held-out score still rises,
-        as for short documents.
-    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
-            default=0.05
-        Dirichlet parameter alpha of a document's topic weights; smaller if documents
-        have few topics.  "auto" is smaller for short documents and many topics, and
-        None is ``1 / n_components``, as in scikit-learn.
-    topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words; an array of shape (n_components,
-        n_features) seeds topics with words, see `sktemper.seeded_prior`.  None is ``1 /
-        n_components``, as in scikit-learn.
-    n_start_components : int, default=None
-        Number of topics at the start of `fit`, which `merge_topics` then merges into
-        ``n_components``.  Two to four times as many find more of the true topics from
-        random starts.  None starts with ``n_components``.
-    init_params : {"spectral", "random"}, default="spectral"
-        Start if ``init`` is None: computed from a sample of the documents ("spectral"),
-        which finds more topics, or for comparisons the draws of scikit-learn's
-        `LatentDirichletAllocation` ("random").
-    init : array-like of shape (n_components, n_features), default=None
-        Initial ``components_``, if you have a good start and do not anneal.  None uses
-        ``init_params``.
-    hide_common_words : bool, default=True
-        Whether tables, reports and plots leave out `common_words_`; can be changed
-        after the fit.
-    batch_size : int, "auto" or None, default="auto"
-        Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
-        fifth of the data; small batches of short documents end in poor optima.  None
-        takes all documents (coordinate ascent, with a learning rate of 1).
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
-        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    doc_update : {"auto", "variational", "sampled"}, default="auto"
-        Inference of the topics of a document's words: by mean field ("variational"), by
-        Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
-        sampling short documents at T of at most 1.2 ("auto").
-    tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        token; smaller for later early stopping.
-    mean_change_tol : float, default=1e-3
-        Mean absolute change of a document's topic weights below which its iterations
-        end; smaller for more exact weights.
-    max_doc_update_iter : int, default=100
-        Largest number of iterations of a document; more if ``mean_iterations`` in
-        ``history_`` is near it.
-    half_life : float, duration or None, default=None
-        Number of documents after which a document counts half in `partial_fit`, for
-        streams that change; or a duration such as "30D", which needs ``times``.
-
-    Notes
-    -----
-    Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
-    is document completion: topic weights are inferred from every second distinct word
-    of a document, and the other words are scored.
-
-    References
-    ----------
-    .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
-       JMLR 14, 2013.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-
-    Examples
-    --------
-    >>> from sktemper import TemperedLDA
-    >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.tempering import Annealing
-    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
-    >>> lda = TemperedLDA(5, tempering=Annealing(target="likelihood"), random_state=0)
-    >>> lda.fit_transform(X).shape
-    (300, 5)
-    """
-
-    _parameter_constraints = _LDA._parameter_constraints
-
-    def __init__(
-        self,
-        n_components: Int | None = 10,
-        *,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 10,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
-        topic_word_prior: Float | ArrayLike | None = 0.1,
-        n_start_components: Int | None = None,
-        init_params: Literal["spectral", "random"] = "spectral",
-        init: ArrayLike | None = None,
-        hide_common_words: bool = True,
-        batch_size: Int | Literal["auto"] | None = "auto",
-        learning_rate: LearningRate | Float | None = None,
-        gradient_noise: GradientNoise | None = None,
-        doc_update: Literal["auto", "variational", "sampled"] = "auto",
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        mean_change_tol: Float = 1e-3,
-        max_doc_update_iter: Int = 100,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.n_start_components = n_start_components
-        self.init_params = init_params
-        self.init = init
-        self.hide_common_words = hide_common_words
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.doc_update = doc_update
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
 
 
 class AnnealedLDA(AnnealedMixin, TemperedLDA):

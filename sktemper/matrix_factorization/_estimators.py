@@ -56,7 +56,125 @@ UNSEEN = 0.5
 MANY_ZEROS = 0.25
 
 
-class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
+class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
+    """Matrix factorization of ratings with any tempering, or with none.
+
+    A rating is the product of the factors of a user and an item, plus biases and noise
+    [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
+    The fit can use any tempering [4]_.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of factors d, the rank; unneeded factors shrink to zero.
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each user, for data with outliers ("local"), of a policy, or 1 (None).
+    biases : bool, default=True
+        Whether users and items have biases; False for the model of the papers.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
+        variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
+    global_mean : float, default=None
+        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each rating; set it to infer a temperature.
+        None starts at the variance of the ratings and learns it.
+    component_variance : float, default=None
+        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
+        the means and covariances of the priors, so that the rank needs no tuning.
+    init : array-like of shape (n_components, n_items), default=None
+        Initial factors of the items; None is small draws from the prior.
+    learning_rate : LearningRate or float, default=None
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    tol : float, default=1e-3
+        Least gain that counts: of the held-out score, in nats per rating, and with
+        ``batch_size=None`` of the lower bound by a pass.
+
+    Notes
+    -----
+    Rows are users and columns are items.  The ratings are the stored entries of a
+    sparse matrix, including zeros, or the entries of a dense array that are not NaN;
+    see `sktemper.datasets.ratings_matrix`.
+
+    `score_samples` is the log predictive density of every second rating of each user,
+    given the other ratings: Student's t, or Gaussian if ``noise_type`` is "common".
+    `score` is the mean per held-out rating.
+
+    References
+    ----------
+    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+       tuneable stochastic annealing", section 4.1.
+    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
+       using Markov chain Monte Carlo", ICML 2008.
+    .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
+       prediction", KDD Cup 2007.
+    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper.datasets import make_ratings
+    >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0)
+    >>> model = TemperedMatrixFactorization(3, random_state=0).fit(X)
+    >>> mean, std = model.predict_pairs([[0, 3], [7, 12]], return_std=True)
+    >>> mean.shape, std.shape
+    ((2,), (2,))
+    """
+
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        biases: bool = True,
+        noise_type: Literal["user", "common"] = "user",
+        global_mean: Float | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        init: ArrayLike | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.biases = biases
+        self.noise_type = noise_type
+        self.global_mean = global_mean
+        self.noise_variance = noise_variance
+        self.component_variance = component_variance
+        self.init = init
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "biases": ["boolean"],
@@ -632,126 +750,6 @@ class MatrixFactorizationParameters(Training, total=False):
     noise_variance: Float | None
     component_variance: Float | None
     init: ArrayLike | None
-
-
-class TemperedMatrixFactorization(_MatrixFactorization):
-    """Matrix factorization of ratings with any tempering, or with none.
-
-    A rating is the product of the factors of a user and an item, plus biases and noise
-    [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
-    The fit can use any tempering [4]_.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        Number of factors d, the rank; unneeded factors shrink to zero.
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
-        for each user, for data with outliers ("local"), of a policy, or 1 (None).
-    biases : bool, default=True
-        Whether users and items have biases; False for the model of the papers.
-    noise_type : {"user", "common"}, default="user"
-        Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
-        variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
-    global_mean : float, default=None
-        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating; set it to infer a temperature.
-        None starts at the variance of the ratings and learns it.
-    component_variance : float, default=None
-        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
-        the means and covariances of the priors, so that the rank needs no tuning.
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items; None is small draws from the prior.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
-    tol : float, default=1e-3
-        Least gain that counts: of the held-out score, in nats per rating, and with
-        ``batch_size=None`` of the lower bound by a pass.
-
-    Notes
-    -----
-    Rows are users and columns are items.  The ratings are the stored entries of a
-    sparse matrix, including zeros, or the entries of a dense array that are not NaN;
-    see `sktemper.datasets.ratings_matrix`.
-
-    `score_samples` is the log predictive density of every second rating of each user,
-    given the other ratings: Student's t, or Gaussian if ``noise_type`` is "common".
-    `score` is the mean per held-out rating.
-
-    References
-    ----------
-    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing", section 4.1.
-    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
-       using Markov chain Monte Carlo", ICML 2008.
-    .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
-       prediction", KDD Cup 2007.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-
-    Examples
-    --------
-    >>> from sktemper import TemperedMatrixFactorization
-    >>> from sktemper.datasets import make_ratings
-    >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0)
-    >>> model = TemperedMatrixFactorization(3, random_state=0).fit(X)
-    >>> mean, std = model.predict_pairs([[0, 3], [7, 12]], return_std=True)
-    >>> mean.shape, std.shape
-    ((2,), (2,))
-    """
-
-    def __init__(
-        self,
-        n_components: Int = 10,
-        *,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        biases: bool = True,
-        noise_type: Literal["user", "common"] = "user",
-        global_mean: Float | None = None,
-        noise_variance: Float | None = None,
-        component_variance: Float | None = None,
-        init: ArrayLike | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.biases = biases
-        self.noise_type = noise_type
-        self.global_mean = global_mean
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.init = init
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
 
 
 class AnnealedMatrixFactorization(AnnealedMixin, TemperedMatrixFactorization):

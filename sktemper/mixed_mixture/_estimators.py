@@ -129,7 +129,117 @@ def all_components_are_used(estimator, run):
 
 
 # -- the estimators of mixtures of rows of several kinds of values ---------------------
-class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
+class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
+    """Mixture of answers, counts and measurements, with any tempering, or none.
+
+    A latent class analysis of a table whose columns are of several kinds [1]_: options,
+    counts and numbers, which are independent given the class of a row.  The fit can use
+    any tempering [2]_.
+
+    Parameters
+    ----------
+    kinds : "auto", "from_dtype", str, dict or sequence of str, default="auto"
+        Kind of each column, see "Notes".  "auto" chooses it by the data, "from_dtype"
+        by the type alone; other kinds are given for all, by name, or by index.
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
+    categories : dict, default=None
+        Ordered lists of options by name or index of a column, if the data of `fit`, or
+        of the first `partial_fit`, may lack some.  None takes those of the data.
+    n_bins : int, default=5
+        Number of intervals of a "binned" column, with about equal numbers of rows; a
+        "histogram" has at least as many, and more for many rows.
+    feature_prior : float, default=1.0
+        Concentration of the Dirichlet prior of the options of a column; larger values
+        keep their probabilities away from 0.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
+
+    Notes
+    -----
+    Kinds of columns are "categorical" and "binary" (options), "gaussian", "lognormal"
+    (normal logarithms of positive numbers), "poisson" (counts), "histogram" (a density
+    that is constant in each of ``n_bins`` or more intervals) and "binned" (intervals as
+    options).  With "auto", text, and whole numbers of at most 10 values, are
+    categorical.  Other numbers are normal or log-normal if their skewness and kurtosis
+    permit it, normal if the column has several modes, and otherwise a histogram, as
+    are numbers with many zeros.  With "from_dtype", other numbers are Gaussian.
+
+    NaN and None are missing values, and are assumed to be missing at random.
+    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
+    and means and precisions of numbers have normal-gamma priors, whose scales are
+    computed from the column.  `score_samples` returns the logarithm of the posterior
+    predictive density of the values that are not missing, and `score` is the mean of
+    these logarithms.
+
+    References
+    ----------
+    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sktemper import TemperedMixedMixture
+    >>> X = pd.DataFrame({"likes": ["tea", "coffee"] * 20, "cups": [1, 4] * 20})
+    >>> TemperedMixedMixture(2, random_state=0).fit(X).predict_proba(X).shape
+    (40, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        kinds: Literal["auto"] | str | dict[str, Any] | Sequence = "auto",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        categories: dict[str, Any] | None = None,
+        n_bins: Int = 5,
+        feature_prior: Float = 1.0,
+        weight_concentration_prior: Float | None = None,
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+    ):
+        self.n_components = n_components
+        self.kinds = kinds
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.categories = categories
+        self.n_bins = n_bins
+        self.feature_prior = feature_prior
+        self.weight_concentration_prior = weight_concentration_prior
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""
 
@@ -664,118 +774,6 @@ class MixedMixtureParameters(Training, total=False):
     n_bins: Int
     feature_prior: Float
     weight_concentration_prior: Float | None
-
-
-class TemperedMixedMixture(_MixedMixture):
-    """Mixture of answers, counts and measurements, with any tempering, or none.
-
-    A latent class analysis of a table whose columns are of several kinds [1]_: options,
-    counts and numbers, which are independent given the class of a row.  The fit can use
-    any tempering [2]_.
-
-    Parameters
-    ----------
-    kinds : "auto", "from_dtype", str, dict or sequence of str, default="auto"
-        Kind of each column, see "Notes".  "auto" chooses it by the data, "from_dtype"
-        by the type alone; other kinds are given for all, by name, or by index.
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
-        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
-    categories : dict, default=None
-        Ordered lists of options by name or index of a column, if the data of `fit`, or
-        of the first `partial_fit`, may lack some.  None takes those of the data.
-    n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows; a
-        "histogram" has at least as many, and more for many rows.
-    feature_prior : float, default=1.0
-        Concentration of the Dirichlet prior of the options of a column; larger values
-        keep their probabilities away from 0.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 5,000.
-
-    Notes
-    -----
-    Kinds of columns are "categorical" and "binary" (options), "gaussian", "lognormal"
-    (normal logarithms of positive numbers), "poisson" (counts), "histogram" (a density
-    that is constant in each of ``n_bins`` or more intervals) and "binned" (intervals as
-    options).  With "auto", text, and whole numbers of at most 10 values, are
-    categorical.  Other numbers are normal or log-normal if their skewness and kurtosis
-    permit it, normal if the column has several modes, and otherwise a histogram, as
-    are numbers with many zeros.  With "from_dtype", other numbers are Gaussian.
-
-    NaN and None are missing values, and are assumed to be missing at random.
-    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
-    and means and precisions of numbers have normal-gamma priors, whose scales are
-    computed from the column.  `score_samples` returns the logarithm of the posterior
-    predictive density of the values that are not missing, and `score` is the mean of
-    these logarithms.
-
-    References
-    ----------
-    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sktemper import TemperedMixedMixture
-    >>> X = pd.DataFrame({"likes": ["tea", "coffee"] * 20, "cups": [1, 4] * 20})
-    >>> TemperedMixedMixture(2, random_state=0).fit(X).predict_proba(X).shape
-    (40, 2)
-    """
-
-    def __init__(
-        self,
-        n_components: Int = 10,
-        *,
-        kinds: Literal["auto"] | str | dict[str, Any] | Sequence = "auto",
-        tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
-        categories: dict[str, Any] | None = None,
-        n_bins: Int = 5,
-        feature_prior: Float = 1.0,
-        weight_concentration_prior: Float | None = None,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-    ):
-        self.n_components = n_components
-        self.kinds = kinds
-        self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.categories = categories
-        self.n_bins = n_bins
-        self.feature_prior = feature_prior
-        self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
 
 
 class AnnealedMixedMixture(AnnealedMixin, TemperedMixedMixture):
