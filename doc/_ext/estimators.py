@@ -13,49 +13,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.pycode import ModuleAnalyzer
 
-#: Headings of groups of parameters; the parameters in none of the others are of "The
-#: model".
-GROUPS = {
-    "First to set": (
-        "n_components",
-        "kinds",
-        "effective_batch_size",
-        "schedule",
-        "tempering",
-        "max_iter",
-        "n_init",
-        "random_state",
-    ),
-    "The model": (),
-    "Temperature and step": (
-        "target",
-        "moves",
-        "noise_distribution",
-        "batch_size",
-        "learning_rate",
-        "gradient_noise",
-        "doc_update",
-        "local_cooling",
-    ),
-    "Length of the fit": (
-        "tol",
-        "n_iter_no_change",
-        "evaluate_every",
-        "validation_fraction",
-        "warm_start",
-        "mean_change_tol",
-        "max_doc_update_iter",
-    ),
-    "Data and machine": (
-        "n_jobs",
-        "verbose",
-        "verbose_interval",
-        "shuffle",
-        "total_samples",
-        "half_life",
-        "renewals",
-    ),
-}
+from sktemper._estimator._constructors import GROUPS
+
 #: Methods that a table has first and last; the others are in the order of the alphabet.
 FIRST = ("fit", "partial_fit", "transform", "fit_transform", "predict", "fit_predict")
 LAST = (

@@ -36,20 +36,22 @@ from ._mixtures import (
     ACTIVE,
     MANY_OPTIONS,
     NAMED,
-    ComparedMixin,
-    CriteriaMixin,
     MixtureMixin,
+    aic,
+    bic,
     check_columns,
     check_enough_samples,
     check_first_columns,
     check_n_samples,
     looks_like_identifier,
+    plain_is_better,
     warn_of_columns,
 )
-from ._streams import RenewalsMixin
+from ._streams import alarms, clear_memory, prevalence, renewals
 from ._variants import (
     AnnealedMixin,
     SVIPlusMixin,
     annealed_constructor,
     svi_plus_constructor,
+    training_constructor,
 )

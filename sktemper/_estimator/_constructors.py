@@ -1,21 +1,72 @@
 """Parameters that many estimators share: types, constructors and descriptions.
 
-The general estimator of a model has a literal constructor.  Those of its other
-estimators are made from it: one parameter gives way to others, and all remaining ones
-are the same.  The description of a parameter stands once, in the docstring of the base
-class that is the first to have it, and the docstrings of estimators are completed when
-they are imported.
+A constructor with ``**parameters`` is completed by the parameters that it shares with
+others: that of the general estimator of a model by those of training, and those of its
+other estimators by all of the general one but one.  The description of a parameter
+stands once, in the docstring of the base class that is the first to have it, and the
+docstrings of estimators are completed when they are imported.
 """
 
 import functools
 import inspect
 import re
-from collections.abc import Callable
-from typing import Literal, NamedTuple, TypedDict, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Literal, TypedDict, TypeVar
 
 from .._utils._typing import Duration, Float, Int, Seed
 from ..learning_rates import LearningRate
 from ..renewals import Renewals
+
+#: Groups of parameters in the order of a signature; parameters in none of the others
+#: are of "The model".
+GROUPS = {
+    "First to set": (
+        "n_components",
+        "kinds",
+        "effective_batch_size",
+        "schedule",
+        "tempering",
+        "max_iter",
+        "n_init",
+        "random_state",
+    ),
+    "The model": (),
+    "Temperature and step": (
+        "target",
+        "noise_distribution",
+        "moves",
+        "batch_size",
+        "learning_rate",
+        "gradient_noise",
+        "doc_update",
+        "local_cooling",
+    ),
+    "Length of the fit": (
+        "tol",
+        "n_iter_no_change",
+        "evaluate_every",
+        "validation_fraction",
+        "warm_start",
+        "mean_change_tol",
+        "max_doc_update_iter",
+    ),
+    "Data and machine": (
+        "n_jobs",
+        "verbose",
+        "verbose_interval",
+        "shuffle",
+        "total_samples",
+        "half_life",
+        "renewals",
+    ),
+}
+PLACES = {
+    name: (number, place)
+    for number, names in enumerate(GROUPS.values())
+    for place, name in enumerate(names)
+}
+#: The place of a parameter of "The model".
+MODEL = 1, 0
 
 
 # -- types of parameters, for type checkers --------------------------------------------
@@ -39,62 +90,52 @@ class Training(TypedDict, total=False):
 
 
 class Streaming(Training, total=False):
-    """Parameters of estimators that can forget samples of a stream."""
+    """Parameters of the training of estimators that can forget samples of a stream."""
 
     half_life: Float | Duration | None
     renewals: Renewals | Literal["auto"] | None
 
 
-# -- constructors that are made from another -------------------------------------------
-class Exchange(NamedTuple):
-    """Exchange of a parameter of the general estimator for others.
-
-    Attributes
-    ----------
-    old : str
-        Name of the parameter that gives way.
-    places : dict of str to tuple of str
-        Names of the new parameters.  Each stands before the first parameter of the
-        general estimator that its tuple has.
-    """
-
-    old: str
-    places: dict
-
-    def signature(self, general, own):
-        """Return the signature of a constructor from the general one and its own."""
-        parameters = dict(inspect.signature(general).parameters)
-        del parameters[self.old]
-        names = list(parameters)
-        for name, before in self.places.items():
-            place = next(other for other in before if other in parameters)
-            names.insert(names.index(place), name)
-        parameters |= own
-        return inspect.Signature([parameters[name] for name in names])
-
-
+# -- constructors that are completed ---------------------------------------------------
 Constructor = TypeVar("Constructor", bound=Callable)
 
 
-def constructor(
-    general: type, exchange: Exchange
-) -> Callable[[Constructor], Constructor]:
-    """Return a decorator that completes a constructor by parameters of another.
+def parameters_of(constructor):
+    """Return the named parameters of a constructor, a dict by name."""
+    _, *parameters = inspect.signature(constructor).parameters.values()
+    return {p.name: p for p in parameters if p.kind is not p.VAR_KEYWORD}
+
+
+def typed_parameters(types, cls):
+    """Return parameters of a `TypedDict`, whose defaults are attributes of a class."""
+    return {
+        name: inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=getattr(cls, name),
+            annotation=annotation,
+        )
+        for name, annotation in types.__annotations__.items()
+    }
+
+
+def completed(others: Mapping) -> Callable[[Constructor], Constructor]:
+    """Return a decorator that completes a constructor by other parameters.
 
     Parameters
     ----------
-    general : type
-        The general estimator of the model.
-    exchange : Exchange
-        How the decorated constructor differs, apart from other defaults.  Its last
-        parameter, ``**parameters``, stands for all others of the general estimator.
+    others : dict of str to inspect.Parameter
+        The parameters that the ``**parameters`` of the constructor stand for.  Those
+        that the constructor names itself have its defaults.
     """
 
     def complete(written):
-        *own, _ = inspect.signature(written).parameters.values()
-        own = {parameter.name: parameter for parameter in own}
-        signature = exchange.signature(general.__init__, own)
-        this, *parameters = signature.parameters.values()
+        own = parameters_of(written)
+        parameters = sorted(
+            (others | own).values(), key=lambda p: PLACES.get(p.name, MODEL)
+        )
+        this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        signature = inspect.Signature([this, *parameters])
         defaults = {parameter.name: parameter.default for parameter in parameters}
         positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
 
@@ -105,7 +146,9 @@ def constructor(
                 given.keys() <= defaults.keys() - named.keys()
             ):
                 signature.bind(self, *arguments, **given)  # raises a TypeError
-            vars(self).update(defaults | named | given)
+            values = defaults | named | given
+            vars(self).update(values)
+            written(self, **{name: values[name] for name in own})
 
         __init__.__signature__ = signature
         __init__.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -10,7 +10,7 @@ import types
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from numbers import Integral, Number, Real
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -54,13 +54,13 @@ from .._utils._notices import log, warn
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, fit_results, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
-from .._utils._typing import ArrayLike, DataLike
+from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import check_unmasked, checked_weights, is_small_matrix
 from ..learning_rates import HalfLife, LearningRate, RobbinsMonro, as_learning_rate
 from ..model import Request
 from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
-from ..renewals import as_renewals
+from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
 from ._constructors import complete_docstring
 from ._end_of_fit import (
@@ -689,6 +689,11 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
         Number of rows of a whole stream, if known; None counts those of all calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change; or a duration such as "30D", which needs ``times``.
+    renewals : Renewals, "auto" or None, default="auto"
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
     """
 
     state_: State
@@ -713,12 +718,23 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         complete_docstring(cls)
 
     # defaults of parameters that a constructor may omit
-    tempering = learning_rate = gradient_noise = moves = None
-    n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
-    shuffle, evaluate_every, validation_fraction = True, 0, 0.1
-    n_iter_no_change, tol = None, 1e-3
-    half_life, renewals = None, "auto"
-    warm_start, n_jobs, random_state, verbose = False, None, None, 0
+    tempering = gradient_noise = moves = None
+    max_iter: Int = 10
+    n_init: Int = 1
+    random_state: Seed = None
+    batch_size: Int | Literal["auto"] | None = "auto"
+    learning_rate: LearningRate | Float | None = None
+    tol: Float = 1e-3
+    n_iter_no_change: Int | None = None
+    evaluate_every: Int = 0
+    validation_fraction: Float = 0.1
+    warm_start: bool = False
+    n_jobs: Int | None = None
+    verbose: Int = 0
+    shuffle: bool = True
+    total_samples: Int | None = None
+    half_life: Float | Duration | None = None
+    renewals: Renewals | Literal["auto"] | None = "auto"
 
     _slots = {
         "tempering": Slot(as_tempering, True, "sktemper.tempering.Annealing()"),

@@ -25,7 +25,7 @@ from .._utils._validation import check_unmasked
 from ..model import Request
 from ..moves import NoMoves
 from ._estimator import Estimator, TemperedEstimator, validated_weight
-from ._streams import RenewalsMixin
+from ._streams import alarms, clear_memory, prevalence, renewals
 
 #: A column with at most this number of values does not look like an identifier.
 MANY_OPTIONS = 50
@@ -148,72 +148,64 @@ def _names_of_empty(columns):
     return [name for name, numbers in columns.items() if np.isnan(numbers).all()]
 
 
-class ComparedMixin:
-    """Mixin of estimators whose annealed fits are compared with plain fits."""
-
-    @property
-    def plain_is_better_(self) -> bool:
-        """Whether a plain fit was better than an annealed one, and was kept."""
-        return self._state().plain_is_better
+# -- methods that mixtures share with other models whose samples have a density --------
+@property
+def plain_is_better(self) -> bool:
+    """Whether a plain fit was better than an annealed one, and was kept."""
+    return self._state().plain_is_better
 
 
-class CriteriaMixin:
-    """Mixin of estimators that have a number of parameters, `n_parameters_`."""
+def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+    """Return the Bayesian information criterion for data; lower is better.
 
-    def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the Bayesian information criterion for data; lower is better.
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Data as in `fit`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Number of times that each sample counts.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        bic : float
-            Criterion with `score_samples` as the log-likelihood, and `n_parameters_`.
-        """
-        deviance, total = self._deviance(X, sample_weight)
-        return deviance + self.n_parameters_ * float(np.log(total))
-
-    def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the Akaike information criterion for data; lower is better.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        aic : float
-            Criterion with `score_samples` as the log-likelihood, and `n_parameters_`.
-        """
-        return self._deviance(X, sample_weight)[0] + 2.0 * self.n_parameters_
-
-    def _deviance(self, X, sample_weight):
-        """Return minus twice the log-likelihood, and the number of samples."""
-        scores = self.score_samples(X)
-        weight = self._sample_weights(scores, sample_weight)
-        return float(-2.0 * (weight @ scores)), float(weight.sum())
-
-    def _sample_weights(self, rows, sample_weight):
-        weight = validated_weight(sample_weight, rows)
-        return np.ones(len(rows)) if weight is None else weight
+    Returns
+    -------
+    bic : float
+        Criterion with `score_samples` as the log-likelihood, and `n_parameters_`.
+    """
+    deviance, total = _deviance(self, X, sample_weight)
+    return deviance + self.n_parameters_ * float(np.log(total))
 
 
-class MixtureMixin(
-    ComparedMixin,
-    CriteriaMixin,
-    RenewalsMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    DensityMixin,
-):
+def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+    """Return the Akaike information criterion for data; lower is better.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Data as in `fit`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Number of times that each sample counts.
+
+    Returns
+    -------
+    aic : float
+        Criterion with `score_samples` as the log-likelihood, and `n_parameters_`.
+    """
+    return _deviance(self, X, sample_weight)[0] + 2.0 * self.n_parameters_
+
+
+def _deviance(estimator, X, sample_weight):
+    """Return minus twice the log-likelihood, and the number of samples."""
+    scores = estimator.score_samples(X)
+    weight = _sample_weights(scores, sample_weight)
+    return float(-2.0 * (weight @ scores)), float(weight.sum())
+
+
+def _sample_weights(rows, sample_weight):
+    weight = validated_weight(sample_weight, rows)
+    return np.ones(len(rows)) if weight is None else weight
+
+
+# -- mixtures -------------------------------------------------------------------------
+class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an
@@ -230,6 +222,9 @@ class MixtureMixin(
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     """
 
+    bic, aic, plain_is_better_ = bic, aic, plain_is_better
+    clear_memory, alarms_ = clear_memory, alarms
+    prevalence_, renewals_ = prevalence, renewals
     # DensityMixin.score does nothing
     score: Callable[..., float] = TemperedEstimator.score
 
@@ -558,7 +553,7 @@ class MixtureMixin(
     def _entropy(self, X, sample_weight):
         """Return the sum of the entropies of samples, and their number."""
         shares = self.predict_proba(X).astype(np.float64)
-        weight = self._sample_weights(shares, sample_weight)
+        weight = _sample_weights(shares, sample_weight)
         return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
     @property

@@ -1,4 +1,4 @@
-"""Memory and records of streams with a half-life."""
+"""Memory and records of streams with a half-life: methods of several estimators."""
 
 import numpy as np
 
@@ -23,78 +23,69 @@ def _table(records, columns):
     return table
 
 
-class RenewalsMixin:
-    """Mixin of estimators whose models have the capability "renewals".
+def clear_memory(self: Estimator) -> Estimator:
+    """Delete the memory of a stream, which consists of rows of the training data.
 
-    Parameters
-    ----------
-    half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change; or a duration such as "30D", which needs ``times``.
-    renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
+    With a half-life, the estimator and its pickles contain up to
+    ``renewals.memory`` rows of the training data.  The predictions of the estimator
+    do not depend on these rows.  If `partial_fit` follows, the memory fills again,
+    and renewals begin after 1,000 further rows.
+
+    Returns
+    -------
+    self : object
+        The estimator.
     """
+    state = self._state().copied()
+    if state.stream is not None:
+        stream = state.stream
+        state.stream = Stream(
+            samples=stream.samples,
+            time=stream.time,
+            half_lives=stream.half_lives,
+            last=stream.samples,
+            due=stream.samples + 1000,
+            reason=stream.reason,
+            renewals=stream.renewals,
+            alarms=stream.alarms,
+            prevalence=stream.prevalence,
+        )
+        self.state_ = state
+    return self
 
-    def clear_memory(self: Estimator) -> Estimator:
-        """Delete the memory of a stream, which consists of rows of the training data.
 
-        With a half-life, the estimator and its pickles contain up to
-        ``renewals.memory`` rows of the training data.  The predictions of the estimator
-        do not depend on these rows.  If `partial_fit` follows, the memory fills again,
-        and renewals begin after 1,000 further rows.
+@property
+def alarms(self) -> dict[str, np.ndarray]:
+    """Alarms of a stream: a dict of arrays with an entry for each alarm.
 
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        state = self._state().copied()
-        if state.stream is not None:
-            stream = state.stream
-            state.stream = Stream(
-                samples=stream.samples,
-                time=stream.time,
-                half_lives=stream.half_lives,
-                last=stream.samples,
-                due=stream.samples + 1000,
-                reason=stream.reason,
-                renewals=stream.renewals,
-                alarms=stream.alarms,
-                prevalence=stream.prevalence,
-            )
-            self.state_ = state
-        return self
+    "sample" and "step" are the numbers of rows and steps before the alarm, and
+    "time" is the last known time before it, or None.
+    """
+    stream = self._state().stream
+    return _table(() if stream is None else stream.alarms, COLUMNS[:3])
 
-    @property
-    def alarms_(self) -> dict[str, np.ndarray]:
-        """Alarms of a stream: a dict of arrays with an entry for each alarm.
 
-        "sample" and "step" are the numbers of rows and steps before the alarm, and
-        "time" is the last known time before it, or None.
-        """
-        stream = self._state().stream
-        return _table(() if stream is None else stream.alarms, COLUMNS[:3])
+@property
+def prevalence(self) -> dict[str, np.ndarray]:
+    """Scores and components along a stream: a dict of arrays, at most 513 points.
 
-    @property
-    def prevalence_(self) -> dict[str, np.ndarray]:
-        """Scores and components along a stream: a dict of arrays, at most 513 points.
+    A point summarises consecutive batches of a stream with renewals.  "sample" is
+    the number of rows up to the end of the point, "time" is the last known
+    time or None, "score" is the mean score that its rows had before they were
+    learned, and "shares", of shape (n_points, n_components), are the shares of the
+    components in its rows.
+    """
+    return (self._state().stream or Stream()).prevalence.to_dict()
 
-        A point summarises consecutive batches of a stream with renewals.  "sample" is
-        the number of rows up to the end of the point, "time" is the last known
-        time or None, "score" is the mean score that its rows had before they were
-        learned, and "shares", of shape (n_points, n_components), are the shares of the
-        components in its rows.
-        """
-        return (self._state().stream or Stream()).prevalence.to_dict()
 
-    @property
-    def renewals_(self) -> dict[str, np.ndarray]:
-        """Renewals of a stream: a dict of arrays with an entry for each renewal.
+@property
+def renewals(self) -> dict[str, np.ndarray]:
+    """Renewals of a stream: a dict of arrays with an entry for each renewal.
 
-        "sample", "step" and "time" are those of `alarms_`; "reason" is "start",
-        "schedule" or "alarm"; "kept" is whether the result replaced the parameters,
-        None until "decided", a number of rows; "gain" is the mean gain of the rows that
-        decided, in nats per observation; "columns" are the new components.
-        """
-        stream = self._state().stream
-        return _table(() if stream is None else stream.renewals, COLUMNS)
+    "sample", "step" and "time" are those of `alarms_`; "reason" is "start",
+    "schedule" or "alarm"; "kept" is whether the result replaced the parameters,
+    None until "decided", a number of rows; "gain" is the mean gain of the rows that
+    decided, in nats per observation; "columns" are the new components.
+    """
+    stream = self._state().stream
+    return _table(() if stream is None else stream.renewals, COLUMNS)

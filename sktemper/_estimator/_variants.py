@@ -5,13 +5,12 @@ whose tempering is always an annealing, and an estimator whose noise is always t
 SVI+.
 """
 
-import functools
-
 from .._utils._policy import Slot
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import Schedule, as_schedule
 from ..tempering import Annealing
-from ._constructors import Exchange, constructor
+from ._constructors import completed, parameters_of, typed_parameters
+from ._estimator import TemperedEstimator
 
 _ANNEALED_SLOTS = {"schedule": Slot(as_schedule)}
 _ANNEALED_CONSTRAINTS = {
@@ -23,23 +22,25 @@ _SVI_PLUS_CONSTRAINTS = {
     "effective_batch_size": SVIPlusNoise._parameter_constraints["effective_batch_size"],
     "noise_distribution": SVIPlusNoise._parameter_constraints["distribution"],
 }
-#: Decorators that make a constructor from that of the general estimator of the model.
-annealed_constructor = functools.partial(
-    constructor,
-    exchange=Exchange(
-        "tempering", {"schedule": ("max_iter",), "target": ("moves", "batch_size")}
-    ),
-)
-svi_plus_constructor = functools.partial(
-    constructor,
-    exchange=Exchange(
-        "gradient_noise",
-        {
-            "effective_batch_size": ("tempering",),
-            "noise_distribution": ("moves", "batch_size"),
-        },
-    ),
-)
+
+
+def training_constructor(types):
+    """Return a decorator that completes the constructor of a general estimator."""
+    return completed(typed_parameters(types, TemperedEstimator))
+
+
+def _without(mapping, name):
+    return {key: value for key, value in mapping.items() if key != name}
+
+
+def annealed_constructor(general):
+    """Return a decorator that completes the constructor of an annealed estimator."""
+    return completed(_without(parameters_of(general.__init__), "tempering"))
+
+
+def svi_plus_constructor(general):
+    """Return a decorator that completes the constructor of an SVI+ estimator."""
+    return completed(_without(parameters_of(general.__init__), "gradient_noise"))
 
 
 class AnnealedMixin:
@@ -99,7 +100,3 @@ def _exchange(cls, name, slots, constraints):
         **constraints,
         **_without(cls._parameter_constraints, name),
     }
-
-
-def _without(mapping, name):
-    return {key: value for key, value in mapping.items() if key != name}

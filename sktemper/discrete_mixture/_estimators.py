@@ -24,6 +24,7 @@ from .._estimator import (
     expand_features,
     inspect_counts,
     top_words,
+    training_constructor,
     validate_counts,
     validate_training_counts,
     warn_once,
@@ -33,12 +34,10 @@ from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
 from .._utils._frames import completed
 from .._utils._results import copy_fit
-from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
+from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_numbers, check_prior
-from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
-from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
@@ -164,54 +163,26 @@ class TemperedMultinomialMixture(_DiscreteMixture):
     (100,)
     """
 
+    @training_constructor(Streaming)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
         feature_prior: Float | Literal["auto"] = "auto",
         weight_concentration_prior: Float | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
+        **parameters: Unpack[Streaming],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.feature_prior = feature_prior
         self.weight_concentration_prior = weight_concentration_prior
         self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
 
     _validate, _validate_training = validate_counts, validate_training_counts
     _check_weighted = check_weighted_counts
@@ -360,56 +331,28 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     (40, 2)
     """
 
+    @training_constructor(Streaming)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
         feature_prior: Float = 1.0,
         binarize: Float | None = 0.0,
         weight_concentration_prior: Float | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
+        **parameters: Unpack[Streaming],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.feature_prior = feature_prior
         self.binarize = binarize
         self.weight_concentration_prior = weight_concentration_prior
         self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
 
     _model = BernoulliMixtureModel
     _options = (2,)

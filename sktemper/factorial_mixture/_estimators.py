@@ -15,20 +15,21 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator import (
     ACTIVE,
     AnnealedMixin,
-    ComparedMixin,
-    CriteriaMixin,
     TemperedEstimator,
     Training,
+    aic,
     annealed_constructor,
+    bic,
     check_columns,
     check_n_samples,
+    plain_is_better,
+    training_constructor,
 )
 from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
-from .._utils._typing import ArrayLike, Float, Int, Seed
+from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import check_init, check_numbers, check_variances
-from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -43,8 +44,6 @@ INITIAL_INCLUSION = 0.2
 
 
 class TemperedFactorialMixture(
-    ComparedMixin,
-    CriteriaMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
@@ -112,14 +111,13 @@ class TemperedFactorialMixture(
     (500, 8)
     """
 
+    @training_constructor(Training)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
         inclusion_probability: Float | ArrayLike | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
@@ -127,44 +125,22 @@ class TemperedFactorialMixture(
         init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
         moves: Moves | Literal["birth"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
         local_cooling: Float | None = 2.0,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
+        **parameters: Unpack[Training],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.posterior = posterior
         self.init = init
         self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
         self.local_cooling = local_cooling
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
 
+    bic, aic, plain_is_better_ = bic, aic, plain_is_better
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "inclusion_probability": [

@@ -28,18 +28,17 @@ from .._estimator import (
     check_n_samples,
     log,
     svi_plus_constructor,
+    training_constructor,
     validated_weight,
 )
 from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
 from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._notices import warn
-from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
+from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import check_numbers, check_values, check_variances
-from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
-from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._advice import NARROW, about_binary_data, advice, narrow_columns
@@ -772,14 +771,13 @@ class TemperedGaussianMixture(_GaussianMixture):
     (300,)
     """
 
+    @training_constructor(Streaming)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
         covariance_type: Literal[
             "auto", "full", "low_rank", "tied", "diag", "spherical"
         ] = "auto",
@@ -800,26 +798,12 @@ class TemperedGaussianMixture(_GaussianMixture):
         means_init: ArrayLike | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
         verbose_interval: Int = 10,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
+        **parameters: Unpack[Streaming],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.covariance_type = covariance_type
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
@@ -833,21 +817,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         self.weights_init = weights_init
         self.means_init = means_init
         self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
         self.verbose_interval = verbose_interval
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
 
 
 class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):

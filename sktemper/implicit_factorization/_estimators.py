@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import TemperedEstimator
+from .._estimator import TemperedEstimator, Training, training_constructor
 from .._families import unpacked
 from .._ranking._best import UserEntries
 from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
@@ -18,9 +18,8 @@ from .._utils._arguments import Interval, refuse
 from .._utils._csr import plain_entries
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
-from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
+from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import LARGEST_WEIGHT, check_data, check_values, largest_value
-from ..learning_rates import LearningRate
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
 from ._pairs import Pairs, pair_values
@@ -126,48 +125,24 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         "init",  # because n_components determines its shape
     )
 
+    @training_constructor(Training)
     def __init__(
         self,
         n_components: Int = 32,
         *,
         max_iter: Int = 15,
-        n_init: Int = 1,
-        random_state: Seed = None,
         zero_weight: Literal["auto"] | Float = "auto",
         pair_weight: Literal["value"] | Float | Callable = "value",
         pair_target: Literal["value"] | Float | Callable = 1.0,
         init: ArrayLike | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
+        **parameters: Unpack[Training],
     ):
         self.n_components = n_components
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.zero_weight = zero_weight
         self.pair_weight = pair_weight
         self.pair_target = pair_target
         self.init = init
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -20,17 +20,21 @@ from .._engine import State
 from .._estimator import (
     AnnealedMixin,
     ReadyModel,
-    RenewalsMixin,
     Streaming,
     SVIPlusMixin,
     TemperedEstimator,
+    alarms,
     annealed_constructor,
     check_weighted_counts,
+    clear_memory,
     drop_features,
     expand_features,
     inspect_counts,
+    prevalence,
+    renewals,
     svi_plus_constructor,
     top_words,
+    training_constructor,
     validate_counts,
     validate_training_counts,
     warn_if_above_one,
@@ -48,12 +52,10 @@ from .._utils._arguments import (
 )
 from .._utils._frames import data_frame, frame_library
 from .._utils._results import copy_fit, install_results, portable_copy
-from .._utils._typing import ArrayLike, DataFrame, DataLike, Duration, Float, Int, Seed
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_prior, check_sparse
-from ..learning_rates import LearningRate
 from ..model import Powers, Request
 from ..noise import GradientNoise
-from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._cells import N_SQUARES, Cells, added, priors_of_cells, shares_of_cells
@@ -194,9 +196,7 @@ def _alpha(prior, n_topics):
     return np.broadcast_to(alpha, n_topics).copy()
 
 
-class TemperedLDA(
-    RenewalsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
-):
+class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ of topics in word counts, in which the
@@ -284,68 +284,40 @@ class TemperedLDA(
     (300, 5)
     """
 
+    @training_constructor(Streaming)
     def __init__(
         self,
         n_components: Int | None = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 10,
-        n_init: Int = 1,
-        random_state: Seed = None,
         doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
         topic_word_prior: Float | ArrayLike | None = 0.1,
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
         hide_common_words: bool = True,
-        batch_size: Int | Literal["auto"] | None = "auto",
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
         doc_update: Literal["auto", "variational", "sampled"] = "auto",
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
         mean_change_tol: Float = 1e-3,
         max_doc_update_iter: Int = 100,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
+        **parameters: Unpack[Streaming],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
         self.hide_common_words = hide_common_words
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
         self.doc_update = doc_update
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
 
     expand_features, drop_features = expand_features, drop_features
+    clear_memory, alarms_ = clear_memory, alarms
+    prevalence_, renewals_ = prevalence, renewals
     _widened_for = widened_for
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts

@@ -19,6 +19,7 @@ from .._estimator import (
     Training,
     annealed_constructor,
     svi_plus_constructor,
+    training_constructor,
 )
 from .._families import unpacked
 from .._ranking._best import Rescoring, UserEntries, products
@@ -27,14 +28,13 @@ from .._utils._arguments import Interval, check_flag, check_scale, is_number, re
 from .._utils._cache import read_only
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
-from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
+from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import (
     check_data,
     check_distinct,
     check_values,
     check_variances,
 )
-from ..learning_rates import LearningRate
 from ..model import all_finite
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -124,14 +124,13 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     ((2,), (2,))
     """
 
+    @training_constructor(Training)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
         biases: bool = True,
         noise_type: Literal["user", "common"] = "user",
         global_mean: Float | None = None,
@@ -139,41 +138,18 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         component_variance: Float | None = None,
         init: ArrayLike | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
+        **parameters: Unpack[Training],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.biases = biases
         self.noise_type = noise_type
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.init = init
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,

@@ -28,6 +28,7 @@ from .._estimator import (
     annealed_constructor,
     check_enough_samples,
     looks_like_identifier,
+    training_constructor,
     validated_weight,
     warn_of_columns,
     workers_for,
@@ -37,7 +38,7 @@ from .._utils._arguments import Interval, WholeNumber, refuse
 from .._utils._frames import is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import is_first, warn, warn_once
-from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import (
     check_labels_differ,
     check_no_container,
@@ -47,7 +48,6 @@ from .._utils._validation import (
     check_values,
 )
 from .._utils._values import INEXACT, column_values
-from ..learning_rates import LearningRate
 from ..model import ConjugateModel
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -189,6 +189,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     (40, 2)
     """
 
+    @training_constructor(Training)
     def __init__(
         self,
         n_components: Int = 10,
@@ -196,49 +197,24 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         kinds: Literal["auto"] | str | dict[str, Any] | Sequence = "auto",
         tempering: Tempering | Literal["global", "local"] | None = "global",
         max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
         categories: dict[str, Any] | None = None,
         n_bins: Int = 5,
         feature_prior: Float = 1.0,
         weight_concentration_prior: Float | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
+        **parameters: Unpack[Training],
     ):
         self.n_components = n_components
         self.kinds = kinds
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.categories = categories
         self.n_bins = n_bins
         self.feature_prior = feature_prior
         self.weight_concentration_prior = weight_concentration_prior
         self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
 
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""

@@ -9,9 +9,14 @@ from typing import Literal, Unpack
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import AnnealedMixin, Streaming, annealed_constructor
+from .._estimator import (
+    AnnealedMixin,
+    Streaming,
+    annealed_constructor,
+    training_constructor,
+)
 from .._utils._arguments import Interval
-from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
+from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import ON_TEXT, check_numbers
 from ..gaussian_mixture._estimators import (
     _GaussianMixture,
@@ -20,10 +25,8 @@ from ..gaussian_mixture._estimators import (
 )
 from ..gaussian_mixture._model import COVARIANCE_TYPES
 from ..gaussian_mixture._priors import Priors
-from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
-from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._model import LEAST, StudentMixtureModel
@@ -256,14 +259,13 @@ class TemperedStudentMixture(_StudentMixture):
     (300,)
     """
 
+    @training_constructor(Streaming)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | None = None,
         max_iter: Int = 100,
-        n_init: Int = 1,
-        random_state: Seed = None,
         covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
         degrees_of_freedom: Float | None = None,
         weight_concentration_prior_type: Literal[
@@ -278,25 +280,11 @@ class TemperedStudentMixture(_StudentMixture):
         means_init: ArrayLike | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
-        learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        tol: Float = 1e-3,
-        n_iter_no_change: Int | None = None,
-        evaluate_every: Int = 0,
-        validation_fraction: Float = 0.1,
-        warm_start: bool = False,
-        n_jobs: Int | None = None,
-        verbose: Int = 0,
-        shuffle: bool = True,
-        total_samples: Int | None = None,
-        half_life: Float | Duration | None = None,
-        renewals: Renewals | Literal["auto"] | None = "auto",
+        **parameters: Unpack[Streaming],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
         self.covariance_type = covariance_type
         self.degrees_of_freedom = degrees_of_freedom
         self.weight_concentration_prior_type = weight_concentration_prior_type
@@ -306,20 +294,7 @@ class TemperedStudentMixture(_StudentMixture):
         self.weights_init = weights_init
         self.means_init = means_init
         self.moves = moves
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.evaluate_every = evaluate_every
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.total_samples = total_samples
-        self.half_life = half_life
-        self.renewals = renewals
 
 
 class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
