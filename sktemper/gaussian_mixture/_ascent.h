@@ -1164,6 +1164,22 @@ static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
     return 0;
 }
 
+/* See `WithScales.uncertainty`. */
+static double NAME(uncertainty)(const ascent_block *b, const ascent_room *room, intptr_t k)
+{
+    const intptr_t D = b->n_features;
+    const double *factors = room->now.factors + (b->kind == TIED ? 0 : k * room->n_factors);
+    double squares = 0;
+    if (b->kind == FULL || b->kind == TIED)
+        for (intptr_t i = 0; i < D; i++)
+            for (intptr_t j = 0; j <= i; j++)
+                squares += factors[i * D + j] * factors[i * D + j] * b->added[j];
+    else
+        for (intptr_t i = 0; i < D; i++)
+            squares += factors[i] * factors[i] * b->added[b->kind == DIAGONAL ? i : 0];
+    return (double)D / room->now.precision[k] + room->now.freedom[k] * squares;
+}
+
 /* Computes the local step of all samples, which have scales. */
 static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
                                    const double *powers, int only_bound, double *bound)
@@ -1203,13 +1219,14 @@ static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
         }
         if (NAME(mixture_local_step)(&block))
             return -1;
-        for (intptr_t k = 0; k < K; k++)
+        for (intptr_t k = 0; k < K; k++) {
+            const double uncertain = NAME(uncertainty)(b, room, k);
             for (intptr_t i = 0; i < n; i++) {
                 const double square = (double)shares[i * K + k];
                 room->squares[k * ASCENT_ROWS + i] =
-                    (square < FARTHEST_ROW ? square : FARTHEST_ROW)
-                    + (double)D / room->now.precision[k];
+                    (square < FARTHEST_ROW ? square : FARTHEST_ROW) + uncertain;
             }
+        }
         scaled_shares(b, room, powers, n, b->row_bounds + first);
         for (intptr_t i = 0; i < n; i++) {
             const double weight = b->row_weight ? b->row_weight[first + i] : 1;

@@ -144,11 +144,13 @@ class GaussianFamily(NormalWishartFamily):
 
     def _cost_of_noise(self, usual):
         """Return the fall of the expected log density if samples have noise."""
-        if not self.is_noisy:
-            return 0.0
+        return 0.5 * self.squares_of_noise(usual) if self.is_noisy else 0.0
+
+    def squares_of_noise(self, usual):
+        """Return expected squares of the noise, in expected standard deviations."""
         squares = usual.factors**2 @ self.reg_covar
         squares = squares.reshape(np.size(usual.freedom), -1).sum(axis=1)
-        return 0.5 * usual.freedom * squares
+        return usual.freedom * squares
 
     def _tables(self, usual, root):
         factors = self.covariance.triangles(usual.factors, root)

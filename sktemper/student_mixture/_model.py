@@ -84,9 +84,19 @@ class WithScales:
         if not isinstance(block, ScaledRows):
             return super().log_likelihoods(block, tables)
         D, scales = self.n_features, block.scales[:, None]
-        noise = D / tables.usual.precision
-        logs = tables.constants + 0.5 * (noise + D * np.log(scales))
-        return logs - 0.5 * scales * (self.squares(block.rows, tables) + noise)
+        known = D / tables.usual.precision
+        logs = tables.constants + 0.5 * (known + D * np.log(scales))
+        squares = self.squares(block.rows, tables) + self.uncertainty(tables)
+        return logs - 0.5 * scales * squares
+
+    def uncertainty(self, tables):
+        """Return what uncertain means and `reg_covar` add to squared distances.
+
+        Statistics contain `reg_covar` times the scales, so that local steps need it for
+        the bound to rise.
+        """
+        usual = tables.usual
+        return self.n_features / usual.precision + self.squares_of_noise(usual)
 
     def draws(self, parameters, random):
         raise NotImplementedError  # rows have scales
@@ -261,7 +271,7 @@ class StudentMixtureModel(GaussianMixtureModel):
         """Return the expected squared distances delta, (n_rows, n_components)."""
         family, rows = self.family_of(hyper), rows_of(block)
         squares = family.squares(rows, tables).astype(np.float64, copy=False)
-        return np.minimum(squares, FARTHEST) + self.n_features / tables.usual.precision
+        return np.minimum(squares, FARTHEST) + family.uncertainty(tables)
 
     def _local(self, block, prepared, power=1.0, prior_power=1.0):
         """Return `Local` of rows.
