@@ -1169,14 +1169,13 @@ static double NAME(uncertainty)(const ascent_block *b, const ascent_room *room, 
 {
     const intptr_t D = b->n_features;
     const double *factors = room->now.factors + (b->kind == TIED ? 0 : k * room->n_factors);
+    const int is_full = b->kind == FULL || b->kind == TIED;
     double squares = 0;
-    if (b->kind == FULL || b->kind == TIED)
-        for (intptr_t i = 0; i < D; i++)
-            for (intptr_t j = 0; j <= i; j++)
-                squares += factors[i * D + j] * factors[i * D + j] * b->added[j];
-    else
-        for (intptr_t i = 0; i < D; i++)
-            squares += factors[i] * factors[i] * b->added[b->kind == DIAGONAL ? i : 0];
+    for (intptr_t i = 0; i < D; i++)
+        for (intptr_t j = is_full ? 0 : i; j <= i; j++) {
+            const double factor = factors[is_full ? i * D + j : i];
+            squares += factor * factor * b->added[b->kind == SPHERICAL ? 0 : j];
+        }
     return (double)D / room->now.precision[k] + room->now.freedom[k] * squares;
 }
 

@@ -1,42 +1,18 @@
 """Kernels of the Student-t mixture, with loops in ``_loops.h``."""
 
-import numpy as np
-
 include "_loops.pxi"
 
 
+# The arguments are squares of shape (n_rows, n_factors), four numbers of the law, see
+# `_loops.h`, the flag that stops the call, and the results, (n_rows,).
 def log_integrals(
-    const double[:, ::1] squares,
-    double width,
-    double half,
-    double exponent,
-    double kappa,
-    const int[::1] stop,
-    double[::1] out,
+    const double[:, ::1] squares, const double[::1] law, const int[::1] stop, double[::1] out
 ):
-    """Write the logarithms of integrals over scales, see ``_loops.h``.
-
-    Parameters
-    ----------
-    squares : ndarray of shape (n_rows, n_factors)
-    width, half, exponent, kappa : float
-    stop : ndarray of shape (1,)
-        Flag; if another thread sets it, the call returns early.
-    out : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    status : int
-        0, or -1 if stopped.
-    """
-    cdef scales_block block
-    cdef int status
+    """Write the logarithms of integrals over scales; return 0, or -1 if stopped."""
     if not squares.shape[0]:
         return 0
-    block.n_rows, block.n_factors = squares.shape[0], squares.shape[1]
-    block.width, block.half = width, half
-    block.exponent, block.kappa = exponent, kappa
-    block.squares, block.stop, block.logs = &squares[0, 0], &stop[0], &out[0]
     with nogil:
-        status = SIMD.log_integrals_f64(&block)
+        status = SIMD.log_integrals_f64(
+            squares.shape[0], squares.shape[1], &law[0], &squares[0, 0], &stop[0], &out[0]
+        )
     return status

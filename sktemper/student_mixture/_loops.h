@@ -2,10 +2,11 @@
  *
  *     exp(half (1 + s - u)) v^width prod_d (1 + v squares_d)^-exponent,
  *
- * where v = 1 / (1 / kappa + 1 / u) is the precision of a row whose mean is uncertain.  It has a
- * mode near u = 1 if the uncertainty of the mean explains the row, and one near 0 if its scale
- * does.  The slope of its logarithm is at most half + width, and negative where half (u - 1) is
- * larger than width, so that nodes are left out only if they are negligible. */
+ * where v = 1 / (1 / kappa + 1 / u) is the precision of a row whose mean is uncertain, and
+ * `law` has width (half of the number of features), half, exponent and kappa.  It has a mode
+ * near u = 1 if the uncertainty of the mean explains the row, and one near 0 if its scale does.
+ * The slope of its logarithm is at most half + width, and negative where half (u - 1) is larger
+ * than width, so that nodes are left out only if they are negligible. */
 
 /* Number of nodes that are computed together; their distance, in standard deviations of the
  * narrowest integrand, and at most; and the logarithm of a negligible share. */
@@ -14,100 +15,81 @@
 #define LARGEST_STEP 0.3
 #define NO_TERM -28.0
 /* Below this |s|, a series of exp(s) - 1 - s is used. */
-#define NEAR_MODE 0.1
+#define NEAR_MODE 0.01
 
-/* Computes the logarithms of the integrand at nodes from s on, and returns the largest one. */
-static double NAME(log_terms)(const scales_block *b, const double *squares, double s, double step,
-                              double *restrict logs)
+/* Adds the integrand at nodes from s on to `sum`, relative to exp(top).  Returns the logarithm
+ * at node `end`, relative to the largest one so far. */
+static double NAME(add_terms)(const double *law, intptr_t n_factors, const double *squares,
+                              double s, double step, intptr_t end, double *top, double *sum)
 {
-    double v[NODES], top = -HUGE_VAL;
+    double v[NODES], logs[NODES], largest = *top, added = 0;
     VECTORISE
     for (intptr_t j = 0; j < NODES; j++) {
-        const double at = s + (double)j * step, u = exp_f64(at), past = 1 + u / b->kappa;
-        const double series =
-            at * at * (1 / 2. + at * (1 / 6. + at * (1 / 24. + at * (1 / 120. + at * (1 / 720.
-            + at * (1 / 5040. + at / 40320))))));
-        const double rise = at < NEAR_MODE && at > -NEAR_MODE ? series : u - 1 - at;
+        const double at = s + (double)j * step, u = exp_f64(at), past = 1 + u / law[3];
+        const double near = at * at * (1 / 2. + at * (1 / 6. + at * (1 / 24. + at / 120)));
+        const double rise = at < NEAR_MODE && at > -NEAR_MODE ? near : u - 1 - at;
         v[j] = u / past;
-        logs[j] = b->width * (at - log_f64(past)) - b->half * rise;
+        logs[j] = law[0] * (at - log_f64(past)) - law[1] * rise;
     }
-    for (intptr_t d = 0; d < b->n_factors; d++) {
+    for (intptr_t d = 0; d < n_factors; d++) {
         VECTORISE
-        for (intptr_t j = 0; j < NODES; j++) { /* log(1 + x), and its rounding error */
+        for (intptr_t j = 0; j < NODES; j++) { /* log(1 + x), with its rounding error */
             const double x = v[j] * squares[d], y = 1 + x;
-            logs[j] -= b->exponent * (log_f64(y) + (x - (y - 1)) / y);
+            logs[j] -= law[2] * (log_f64(y) + (x - (y - 1)) / y);
         }
     }
     for (intptr_t j = 0; j < NODES; j++)
-        top = logs[j] > top ? logs[j] : top;
-    return top;
+        largest = logs[j] > largest ? logs[j] : largest;
+    VECTORISE_REDUCTION(+ : added)
+    for (intptr_t j = 0; j < NODES; j++)
+        added += exp_f64(logs[j] - largest);
+    *sum = *sum * exp(*top - largest) + added;
+    *top = largest;
+    return logs[end] - largest;
 }
 
 /* Returns s <= 0 below which the integrand only rises.  If kappa is infinite, its slope is
  * half (1 - u) + width - exponent sum_d (u squares_d / (1 + u squares_d)).  It is at least that
  * of equal squares, of which a quadratic equation has the root; and so is the slope for any
  * kappa, where u < 1. */
-static double NAME(first_node)(const scales_block *b, const double *squares)
+static double NAME(first_node)(const double *law, intptr_t n_factors, const double *squares)
 {
-    const double half = b->half, most = half + b->width, n = (double)b->n_factors;
+    const double half = law[1], most = half + law[0], n = (double)n_factors;
     double mean = 0;
-    for (intptr_t d = 0; d < b->n_factors; d++)
+    for (intptr_t d = 0; d < n_factors; d++)
         mean += squares[d] / n;
-    const double linear = mean * (most - b->exponent * n) - half;
+    const double linear = mean * (most - law[2] * n) - half;
     const double root = hypot(linear, 2 * sqrt(half * mean) * sqrt(most));
     const double u =
         linear < 0 ? 2 * most / (root - linear) : (root + linear) / (2 * half * mean);
     return u < 1 ? log(u) : 0;
 }
 
-/* Adds terms to a sum, which is relative to exp(top). */
-static void NAME(add_terms)(const double *restrict logs, double largest, double *top, double *sum)
-{
-    double added = 0;
-    if (largest > *top) {
-        *sum *= exp_f64(*top - largest);
-        *top = largest;
-    }
-    VECTORISE_REDUCTION(+ : added)
-    for (intptr_t j = 0; j < NODES; j++)
-        added += exp_f64(logs[j] - *top);
-    *sum += added;
-}
-
-static double NAME(log_integral)(const scales_block *b, const double *squares)
-{
-    const double most = b->half + b->width, narrow = STEP / sqrt(most);
-    const double step = narrow < LARGEST_STEP ? narrow : LARGEST_STEP;
-    const double first = NAME(first_node)(b, squares);
-    double logs[NODES], sum = 0, s = first, largest, lack;
-    double top = NAME(log_terms)(b, squares, 0, step, logs);
-    for (;;) {
-        largest = NAME(log_terms)(b, squares, s, step, logs);
-        NAME(add_terms)(logs, largest, &top, &sum);
-        lack = top + NO_TERM - logs[NODES - 1];
-        s += NODES * step;
-        if (!(lack <= 0 || b->half * (exp(s) - 1) <= b->width))
-            break;
-        s += lack > 0 ? floor(lack / (most * step)) * step : 0;
-    }
-    s = first;
-    do {
-        s -= NODES * step;
-        largest = NAME(log_terms)(b, squares, s, step, logs);
-        NAME(add_terms)(logs, largest, &top, &sum);
-    } while (logs[0] >= top + NO_TERM);
-    return top + log(sum * step);
-}
-
 /* Writes the logarithms of the integrals of rows.  Returns 0, or -1 if `stop` is set. */
-LOOP int NAME(log_integrals)(const scales_block *b)
+LOOP int NAME(log_integrals)(intptr_t n_rows, intptr_t n_factors, const double *law,
+                             const double *squares, const volatile int *stop, double *logs)
 {
-    for (intptr_t i = 0; i < b->n_rows; i++) {
-        if (*b->stop)
-            return -1;
-        b->logs[i] = NAME(log_integral)(b, b->squares + i * b->n_factors);
+    const double most = law[0] + law[1], narrow = STEP / sqrt(most);
+    const double step = narrow < LARGEST_STEP ? narrow : LARGEST_STEP;
+    for (intptr_t i = 0; i < n_rows && !*stop; i++, squares += n_factors) {
+        const double first = NAME(first_node)(law, n_factors, squares);
+        double top = -HUGE_VAL, sum = 0, s = first, end;
+        NAME(add_terms)(law, n_factors, squares, 0, step, 0, &top, &sum);
+        sum = 0;
+        do {
+            end = NAME(add_terms)(law, n_factors, squares, s, step, NODES - 1, &top, &sum);
+            s += NODES * step;
+            if (end < NO_TERM)
+                s += floor((NO_TERM - end) / (most * step)) * step;
+        } while (end >= NO_TERM || law[1] * (exp(s) - 1) <= law[0]);
+        s = first;
+        do {
+            s -= NODES * step;
+            end = NAME(add_terms)(law, n_factors, squares, s, step, 0, &top, &sum);
+        } while (end >= NO_TERM);
+        logs[i] = top + log(sum * step);
     }
-    return 0;
+    return *stop ? -1 : 0;
 }
 #undef NODES
 #undef STEP

@@ -26,7 +26,7 @@ from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
 from ..gaussian_mixture._priors import Hyper
 from ..model import LocalStep
 from ..model._contract import Capabilities
-from ._predictive import log_predictive
+from ._predictive import FARTHEST, log_predictive
 
 #: Range and starting value of learned degrees of freedom.  The variance is finite above
 #: 2; at the upper end, components are Gaussian.
@@ -36,8 +36,8 @@ LEAST, MOST, START = 1.0, 1e4, 10.0
 FACTOR, NEWTON_FACTOR = 2.0, 1.25
 #: Share of the mean number of rows of a component below which a component is small.
 SMALL = 0.1
-#: Largest squared distance of a row, and the log density of components left out.
-FARTHEST, NEVER = 1e150, -1e300
+#: Log density of components that are left out.
+NEVER = -1e300
 
 
 # -- rows with scales, from which moves compute statistics -----------------------------

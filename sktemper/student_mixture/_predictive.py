@@ -32,28 +32,31 @@ def log_predictive(family, block, tables, freedom):
     logs : ndarray of shape (n_rows, n_components)
     """
     family, block, tables = family.in_float64(block, tables)
-    usual, law, width = tables.usual, family.law, 0.5 * family.n_features
+    usual, law, D = tables.usual, family.law, family.n_features
     nu = np.broadcast_to(usual.freedom, usual.precision.shape)
     logs = np.empty((len(block), len(nu)))
-    heights = law.log_student(nu, usual.log_determinants, np.ones(len(nu)))
+    logs[:] = law.log_student(nu, usual.log_determinants, np.ones(len(nu)))
     if not law.is_product:
         distances = family.squares(block, tables) / (law.width * nu)
     given = zip(0.5 * freedom, law.exponent(nu), usual.precision, strict=True)
-    own, whole, nothing = np.empty(len(block)), np.empty(1), np.zeros((1, 1))
     for k, (half, exponent, kappa) in enumerate(given):
         if law.is_product:  # a density for each column
             rows = block - family.origin
             squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2
         else:
             squares = distances[:, k : k + 1]
-        squares = np.ascontiguousarray(np.minimum(squares, FARTHEST))
-        stopped = _kernels.log_integrals(
-            squares, width, half, exponent, kappa, family.stop, own
-        ) or _kernels.log_integrals(nothing, 0.0, half, 0.0, kappa, family.stop, whole)
-        if stopped:
-            raise Stopped
-        logs[:, k] = heights[k] + own - whole
+        squares = np.minimum(squares, FARTHEST)
+        logs[:, k] += _log_integrals(squares, (0.5 * D, half, exponent, kappa), family)
+        logs[:, k] -= _log_integrals(np.zeros((1, 1)), (0.0, half, 0.0, kappa), family)
     return logs
+
+
+def _log_integrals(squares, law, family):
+    out = np.empty(len(squares))
+    squares = np.ascontiguousarray(squares)
+    if _kernels.log_integrals(squares, np.array(law), family.stop, out):
+        raise Stopped
+    return out
 
 
 def log_student(moved, scale, freedom):

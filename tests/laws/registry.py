@@ -133,7 +133,7 @@ def one_far(random, X):
 
 
 def ties(random, X):
-    return X[random.integers(3, size=len(X))], None
+    return X[random.integers(min(3, len(X)), size=len(X))], None
 
 
 def constant_column(random, X):

@@ -1,0 +1,84 @@
+"""The bound of variational passes over all rows at T=1 never falls.
+
+It may fall by 1e-9 of its size, and by what `allowed` says.
+"""
+
+import warnings
+
+import numpy as np
+
+from sktemper.schedules import ConstantSchedule
+from sktemper.tempering import Annealing
+
+from .draws import LENGTH, cells, generator
+from .registry import STRANGE, SUBJECTS
+
+#: Other steps are random, and LDA's histories have no bounds of single passes.
+VARIATIONAL = [
+    subject
+    for subject in SUBJECTS
+    if subject.kind in ("Tempered", "") and subject.row.name != "LDA"
+]
+ONLY_PASSES = {
+    "tempering": Annealing(ConstantSchedule(1.0)),
+    "moves": None,
+    "batch_size": None,
+    "tol": 0.0,
+}
+
+
+def allowed(estimator, n_rows):
+    """Return what bounds with Normal-Wishart posteriors may fall by.
+
+    These are rounding errors, and the cost of the variance `reg_covar`, which Gaussian
+    mixtures have in their statistics only, as scikit-learn's.
+    """
+    if not hasattr(estimator, "covariances_"):
+        return 0.0
+    model, usual = estimator._fitted()
+    family = model.family_of(estimator._state().hyper)
+    scales, D = np.asarray(usual.inverse_scale), usual.means.shape[1]
+    condition = 1.0
+    if scales.ndim > 1 and scales.shape[-2:] == (D, D):
+        units = np.sqrt(np.diagonal(scales, axis1=-2, axis2=-1))
+        condition = np.linalg.cond(
+            scales / units[..., None] / units[..., None, :]
+        ).max()
+        scales = units**2
+    elif scales.ndim < 2:
+        scales = scales[..., None]
+    means = usual.means + family.origin
+    ratio = 1 + (usual.precision[:, None] * means**2 / scales).max()
+    total = np.abs(np.log(scales)).max() + np.log(condition) + D
+    rounding = np.max(usual.freedom) * total * condition * ratio * len(usual.means)
+    noise = 0.0 if family.has_scales else family.squares_of_noise(usual).max()
+    return 1e-15 * rounding + 0.5 * n_rows * noise
+
+
+@cells("subject", VARIATIONAL, every=4)
+def test_bounds_never_fall(subject):
+    for draw in range(6 * LENGTH):
+        random = generator("monotone", subject.name, draw)
+        X, weight = subject.draw(random, int(random.choice([2, 6, 60]))), None
+        if subject.draw.__name__ == "numbers" and draw % 7:
+            X, weight = STRANGE[draw % 7 - 1](random, X)
+        known = subject.make().get_params()
+        parameters = {k: v for k, v in ONLY_PASSES.items() if k in known}
+        number = min(int(random.choice([1, 2, 4])), X.shape[0])
+        estimator = subject.make(
+            n_components=number, max_iter=30, random_state=0, **parameters
+        )
+        if subject.row.name == "GaussianMixture":
+            estimator.set_params(reg_covar=[0.0, "auto"][draw % 2])
+        given = {} if weight is None else {"sample_weight": weight}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                estimator.fit(X, **given)
+            except ValueError:
+                continue  # refused
+        total = X.shape[0] if weight is None else weight.sum()
+        bounds = estimator.history_["lower_bound"]
+        assert np.isfinite(bounds).all()
+        most = 1e-9 * np.maximum(1, np.abs(bounds[1:])) + allowed(estimator, total)
+        assert (np.diff(bounds) >= -most).all(), (draw, np.diff(bounds), most)
