@@ -34,6 +34,8 @@ from ._estimator import (
 )
 from ._mixtures import (
     ACTIVE,
+    EMPTY,
+    IDENTIFIER,
     MANY_OPTIONS,
     NAMED,
     MixtureMixin,

@@ -84,6 +84,10 @@ def check_enough_samples(self, data):
         )
 
 
+def has_no_values(numbers):
+    return bool(np.isnan(numbers).all())
+
+
 def looks_like_identifier(numbers):
     """Return whether many numbers are different, whole, and in order or dense."""
     known = numbers[~np.isnan(numbers)]
@@ -95,57 +99,45 @@ def looks_like_identifier(numbers):
     return bool((is_ordered or is_dense) and (known == np.rint(known)).all())
 
 
-def warn_of_columns(estimator, n_columns, empty, identifiers):
-    """Warn of the names of columns without values, and of identifiers."""
-    if 0 < len(empty) < n_columns:  # without weights, no column has values
-        warn_once(
-            estimator,
-            "empty",
-            f"{', '.join(empty[:NAMED])} has no values, and does not change the fit. "
-            "Leave it out.",
-            UserWarning,
-        )
-    if identifiers:
-        warn_once(
-            estimator,
-            "identifiers",
-            f"{', '.join(identifiers[:NAMED])} looks like an identifier: most rows "
-            "have another text, or whole number in order. Leave it out of X.",
-            UserWarning,
-        )
+#: Faults of columns, which end a sentence.
+EMPTY = "has no values, and does not change the fit"
+IDENTIFIER = (
+    "looks like an identifier: most rows have another text, or whole number in order"
+)
+
+
+def warn_of_columns(estimator, names, fault):
+    """Warn once that columns with these names have a fault."""
+    if names:
+        named = ", ".join(names[:NAMED])
+        warn_once(estimator, fault, f"{named} {fault}. Leave it out of X.", UserWarning)
 
 
 def check_columns(self, data):
     """Warn of columns of numbers without values, and of identifiers."""
-    columns = _numbers_by_name(self, data)
-    empty = _names_of_empty(columns)
-    found = [name for name, x in columns.items() if looks_like_identifier(x)]
-    warn_of_columns(self, len(columns), empty, found)
+    columns = _columns_by_name(data, self._names())
+    for fault, has in ((EMPTY, has_no_values), (IDENTIFIER, looks_like_identifier)):
+        warn_of_columns(self, [name for name, x in columns.items() if has(x)], fault)
 
 
 def check_first_columns(self, data):
     """Raise if a column of the first chunk of a stream has no values."""
-    for name in _names_of_empty(_numbers_by_name(self, data)):
-        raise ValueError(
-            f"{name} has only missing values (NaN): leave it out, or start with rows "
-            "that have values."
-        )
+    for name, numbers in _columns_by_name(data, self._names()).items():
+        if has_no_values(numbers):
+            raise ValueError(
+                f"{name} has only missing values (NaN): leave it out, or start with "
+                "rows that have values."
+            )
 
 
-def _numbers_by_name(estimator, data):
+def _columns_by_name(data, names):
     """Return the columns of arrays of numbers by their names in messages."""
     blocks = [X for X in data.validated if not issparse(X)]
-    names = estimator._names().tolist() if blocks else []
+    labels = [f"Column {n!r}" + " of X" * (not isinstance(n, str)) for n in names]
     return {
-        f"Column {name!r}" + " of X" * (not isinstance(name, str)): np.concatenate(
-            [X[:, number] for X in blocks]
-        )
-        for number, name in enumerate(names)
+        label: np.concatenate([X[:, number] for X in blocks])
+        for number, label in enumerate(labels if blocks else [])
     }
-
-
-def _names_of_empty(columns):
-    return [name for name, numbers in columns.items() if np.isnan(numbers).all()]
 
 
 # -- methods that mixtures share with other models whose samples have a density --------

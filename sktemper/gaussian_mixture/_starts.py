@@ -313,7 +313,14 @@ def mean_and_covariance(X, weight=None):
     for part in parts:
         rows = np.subtract(X[part], mean, order="C")
         squares += (weight[part, None] * rows).T @ rows
+    is_constant = constant_columns(X)
+    squares[is_constant] = squares[:, is_constant] = 0.0
     return mean, squares / (total - 1 if total > 1 else 1)
+
+
+def constant_columns(X):
+    """Return whether columns have one value, whose variance is not that of rounding."""
+    return np.fmin.reduce(X, axis=0) == np.fmax.reduce(X, axis=0)
 
 
 #: Functions of distinct rows for the values of ``init_params``.
@@ -395,6 +402,7 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
     mean = np.where(totals > 0, mean, 0.0 if default is None else default)
     squares = weight @ np.where(known, X - mean, 0.0) ** 2
     variances = squares / np.maximum(totals - 1.0, 1.0)
+    variances[constant_columns(X)] = 0.0
     variances[totals == 0] = variances[totals > 0].mean()
     if not is_full:
         return mean, np.diag(variances)

@@ -16,6 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from .._engine import Problem, Source, check_widths, matrices_of
 from .._estimator import (
+    EMPTY,
+    IDENTIFIER,
     MANY_OPTIONS,
     NAMED,
     AnnealedMixin,
@@ -37,7 +39,7 @@ from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, refuse
 from .._utils._frames import is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
-from .._utils._notices import is_first, warn, warn_once
+from .._utils._notices import is_first, warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import (
     check_labels_differ,
@@ -68,6 +70,8 @@ from ._model import MixedMixtureModel
 #: A column looks like an identifier if it has more distinct texts than `MANY_OPTIONS`,
 #: and than this share of the number of rows.
 SHARE_OF_ROWS = 0.5
+#: Fault of a column for which the user chose a normal density.
+CONSTANT = "has one value only, which gives its kind an unlimited density"
 #: Largest number of distinct values that describe a column of data in parts.
 MOST_KEPT = 4096
 #: The logarithm of imputed values is at most this.
@@ -460,24 +464,22 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         ``values`` are compressed, and ``numbered`` says for each column whether its
         numbers look like an identifier.
         """
-        most = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows)
-        empty, identifiers = [], []
+        most, faults = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows), {}
         for column, one, is_numbered in zip(columns, values, numbered, strict=True):
-            n_values = len(one.entries)
-            has_options = not one.is_numeric or column.kind in ("categorical", "binary")
+            n_values, fault = len(one.entries), None
+            is_option = not one.is_numeric or column.kind in ("categorical", "binary")
             if n_values == 0:
-                empty.append(one.name)
-            elif is_numbered or (has_options and n_values > most):
-                identifiers.append(one.name)
+                fault = EMPTY
+            elif is_numbered or (is_option and n_values > most):
+                fault = IDENTIFIER
             elif column.part == "normals" and n_values == 1:
-                warn_once(
-                    self,
-                    f"constant {one.name}",
-                    f"{one.name} has the same value in all rows, for which the kind "
-                    f"{column.kind!r} has no density: classes merge. Leave it out.",
-                    UserWarning,
-                )
-        warn_of_columns(self, len(columns), empty, identifiers)
+                fault = CONSTANT
+            faults.setdefault(fault, []).append(one.name)
+        faults.pop(None, None)
+        if len(faults.get(EMPTY, ())) == len(columns):  # all weights are 0
+            return
+        for fault, names in faults.items():
+            warn_of_columns(self, names, fault)
 
     def partial_fit(
         self,
