@@ -256,13 +256,6 @@ def test_invalid_tables_are_refused():
         mixture.fit(X).predict(X[X.columns[::-1]])
 
 
-def test_identifiers_are_warned_of():
-    X, _ = survey(120)
-    named = X.assign(name=[f"person {i}" for i in range(len(X))])
-    with pytest.warns(UserWarning, match="'name'.*looks like an identifier"):
-        AnnealedMixedMixture(2, random_state=0).fit(named)
-
-
 # -- the estimators --------------------------------------------------------------------
 
 

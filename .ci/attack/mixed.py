@@ -2,7 +2,6 @@
 
 tables      Equal values in another container or dtype give equal answers and fits.
 rows        A row's answers do not depend on other rows or on their order.
-columns     Permuted columns give the same fit; other labels are refused.
 weights     Integer weights are repeated rows, also in criteria and in a regression.
 gaps        `impute` keeps what was observed, and fills all else.
 results     Probabilities sum to 1, samples are valid data, and all tables are finite.
@@ -163,19 +162,6 @@ def rows(draw):
             equal(found[name], expected[name][part], f"{name} of rows")
 
 
-def permuted_columns(draw):
-    columns = table(draw)
-    # with more components, rounding errors choose among equally distant starts
-    estimator = mixture(draw, columns, batch_size=None, n_components=1)
-    X = frame(columns)
-    order = draw.generator().permutation(X.shape[1])
-    Y = X.iloc[:, order]
-    one, other = copy.deepcopy(estimator).fit(X), copy.deepcopy(estimator).fit(Y)
-    equal(other.score(Y), one.score(X), "score with permuted columns", 1e-4, 1e-6)
-    if (order != np.arange(X.shape[1])).any():
-        assert attempt(one, "predict", Y)[1], "permuted labels were accepted"
-
-
 def weights(draw):
     columns, random = table(draw), draw.generator()
     X = frame(columns)
@@ -319,7 +305,6 @@ def errors(draw):
 SURFACES = {
     "tables": tables,
     "rows": rows,
-    "columns": permuted_columns,
     "weights": weights,
     "gaps": gaps,
     "results": results,

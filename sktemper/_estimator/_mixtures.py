@@ -106,9 +106,10 @@ IDENTIFIER = (
 )
 
 
-def warn_of_columns(estimator, names, fault):
+def warn_of_columns(estimator, n_columns, names, fault):
     """Warn once that columns with these names have a fault."""
-    if names:
+    all_are_empty = fault == EMPTY and len(names) == n_columns  # or have no weight
+    if names and not all_are_empty:
         named = ", ".join(names[:NAMED])
         warn_once(estimator, fault, f"{named} {fault}. Leave it out of X.", UserWarning)
 
@@ -117,7 +118,8 @@ def check_columns(self, data):
     """Warn of columns of numbers without values, and of identifiers."""
     columns = _columns_by_name(data, self._names())
     for fault, has in ((EMPTY, has_no_values), (IDENTIFIER, looks_like_identifier)):
-        warn_of_columns(self, [name for name, x in columns.items() if has(x)], fault)
+        names = [name for name, numbers in columns.items() if has(numbers)]
+        warn_of_columns(self, len(columns), names, fault)
 
 
 def check_first_columns(self, data):

@@ -95,6 +95,11 @@ class Column(NamedTuple):
         return max(1, len(self.categories)) if self.kind in WITH_OPTIONS else 0
 
     @property
+    def histogram(self):
+        """The `Histogram` of a column of this kind, or None."""
+        return Histogram(self) if self.kind == "histogram" else None
+
+    @property
     def option_values(self):
         """Numbers that represent the options of a categorical column.
 

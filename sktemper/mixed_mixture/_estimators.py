@@ -57,7 +57,6 @@ from ..schedules import Schedule
 from ..tempering import Tempering
 from ._columns import (
     WITH_INTERVALS,
-    Histogram,
     by_column_index,
     chosen_kinds,
     declared_kinds,
@@ -165,18 +164,20 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     -----
     Kinds of columns are "categorical" and "binary" (options), "gaussian", "lognormal"
     (normal logarithms of positive numbers), "poisson" (counts), "histogram" (a density
-    that is constant in each of ``n_bins`` or more intervals) and "binned" (intervals as
-    options).  With "auto", text, and whole numbers of at most 10 values, are
-    categorical.  Other numbers are normal or log-normal if their skewness and kurtosis
-    permit it, normal if the column has several modes, and otherwise a histogram, as
-    are numbers with many zeros.  With "from_dtype", other numbers are Gaussian.
+    that is constant in each of ``n_bins`` or more intervals, and falls beyond them) and
+    "binned" (intervals as options).  With "auto", text, and whole numbers of at most 10
+    values, are categorical.  Other numbers are normal or log-normal if their skewness
+    and kurtosis permit it, normal if the column has several modes, and otherwise a
+    histogram, as are numbers with many zeros.  With "from_dtype", other numbers are
+    Gaussian, unless all are equal.
 
     NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
     and means and precisions of numbers have normal-gamma priors, whose scales are
     computed from the column.  `score_samples` returns the logarithm of the posterior
     predictive density of the values that are not missing, and `score` is the mean of
-    these logarithms.
+    these logarithms.  It is -inf for a number in a "lognormal" column that is not
+    positive.
 
     References
     ----------
@@ -476,10 +477,8 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
                 fault = CONSTANT
             faults.setdefault(fault, []).append(one.name)
         faults.pop(None, None)
-        if len(faults.get(EMPTY, ())) == len(columns):  # all weights are 0
-            return
         for fault, names in faults.items():
-            warn_of_columns(self, names, fault)
+            warn_of_columns(self, len(columns), names, fault)
 
     def partial_fit(
         self,
@@ -649,7 +648,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         X : ndarray or DataFrame of shape (n_samples, n_features)
             A data frame if the model was fitted to data with names, of polars if the
             data were.  A value of a binned column is the mean of the training values in
-            its interval; a value of a histogram is uniform in its interval.
+            its interval; values of a histogram follow its density.
         y : ndarray of shape (n_samples,)
             Components of the samples.
         """
@@ -672,9 +671,8 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             return random.poisson(means).astype(float)
         uniform = random.uniform(size=(len(y), 1))
         codes = (means.cumsum(axis=1) < uniform).sum(axis=1)
-        if column.kind != "histogram":
-            return column.decode(codes)
-        return Histogram(column).draw(codes, random)
+        histogram = column.histogram
+        return histogram.draw(codes, random) if histogram else column.decode(codes)
 
     def _normals(self, column, place):
         """Return means and standard deviations of values, or of their logarithms."""
@@ -770,18 +768,20 @@ class AnnealedMixedMixture(AnnealedMixin, TemperedMixedMixture):
     -----
     Kinds of columns are "categorical" and "binary" (options), "gaussian", "lognormal"
     (normal logarithms of positive numbers), "poisson" (counts), "histogram" (a density
-    that is constant in each of ``n_bins`` or more intervals) and "binned" (intervals as
-    options).  With "auto", text, and whole numbers of at most 10 values, are
-    categorical.  Other numbers are normal or log-normal if their skewness and kurtosis
-    permit it, normal if the column has several modes, and otherwise a histogram, as
-    are numbers with many zeros.  With "from_dtype", other numbers are Gaussian.
+    that is constant in each of ``n_bins`` or more intervals, and falls beyond them) and
+    "binned" (intervals as options).  With "auto", text, and whole numbers of at most 10
+    values, are categorical.  Other numbers are normal or log-normal if their skewness
+    and kurtosis permit it, normal if the column has several modes, and otherwise a
+    histogram, as are numbers with many zeros.  With "from_dtype", other numbers are
+    Gaussian, unless all are equal.
 
     NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
     and means and precisions of numbers have normal-gamma priors, whose scales are
     computed from the column.  `score_samples` returns the logarithm of the posterior
     predictive density of the values that are not missing, and `score` is the mean of
-    these logarithms.
+    these logarithms.  It is -inf for a number in a "lognormal" column that is not
+    positive.
 
     References
     ----------

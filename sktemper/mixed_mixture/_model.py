@@ -15,7 +15,7 @@ from .._families import (
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
 from ..model._contract import tenth_of_rows
-from ._columns import WITH_INTERVALS, Histogram
+from ._columns import WITH_INTERVALS
 
 # -- the family of rows whose columns are of several kinds -----------------------------
 #: Size of the table of log x!.
@@ -57,15 +57,10 @@ class MixedFamily(ProductFamily):
         self.is_log = np.array([column.kind == "lognormal" for column in used], bool)
         ends = np.cumsum(self.sizes)
         self.binned = [
-            (slice(end - size, end), number)
+            (slice(end - size, end), number, self.columns[number].histogram)
             for end, size, number in zip(ends, self.sizes, self.options, strict=True)
             if self.columns[number].kind in WITH_INTERVALS
         ]
-        self.histograms = {
-            number: Histogram(column)
-            for number, column in enumerate(self.columns)
-            if column.kind == "histogram"
-        }
         self.log_scale = np.log(self.scale)
         parts = []
         if len(self.options):
@@ -104,11 +99,11 @@ class MixedFamily(ProductFamily):
             out=options,
             casting="unsafe",
         )
-        for own, number in self.binned:
+        for own, number, histogram in self.binned:
             values = rows[:, number]
             options[:, own] = _intervals(values, self.columns[number].edges)
-            if number in self.histograms:
-                log_base += self.histograms[number].log_densities(values)
+            if histogram:
+                log_base += histogram.log_densities(values)
         known = options.sum(axis=1)
         if len(self.counts):
             log_base -= _counts(rows[:, self.counts], counts)
