@@ -54,6 +54,12 @@ def test_passes_above_one_use_a_share_of_the_rows(X, monkeypatch):
     assert fitted.lower_bound(X) == pytest.approx(whole.lower_bound(X), abs=1e-3)
 
 
+def test_a_share_has_a_row_for_each_multiplication_of_a_row(X):
+    fitted = mixture().set_params(n_components=12).fit(X)
+    # of 12 components with 7 natural parameters, for each of 2 columns
+    assert fitted.history_["passes"][0] * N_ROWS == pytest.approx(12 * 7 * 2)
+
+
 class StopAt(Hooks):
     """Callback that ends a fit after some passes."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 from registry import ROWS
-from scipy.special import betaln, gammaln, logsumexp
+from scipy.special import betaln, gammaln, logsumexp, psi, softmax
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
@@ -14,6 +14,8 @@ from sklearn.model_selection import GridSearchCV
 from sktemper import AnnealedBernoulliMixture, AnnealedGaussianMixture
 from sktemper._engine import _moves
 from sktemper._families import _mixture
+from sktemper._families import MixtureModel
+from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 from sktemper.tempering import LocalTempering
 
@@ -70,6 +72,42 @@ def test_the_bound_is_below_the_evidence_and_near():
     )
     # mean-field bounds leave out at most half a nat for each parameter here
     assert exact - 7.0 < mixture.lower_bound_ <= exact
+
+
+def test_a_start_has_the_likelihood_and_not_the_shares_of_known_rows():
+    random = np.random.default_rng(0)
+    z = random.choice(3, size=80, p=[0.1, 0.3, 0.6])
+    X = (random.random((80, 5)) < random.beta(2, 2, size=(3, 5))[z]) * 1.0
+    labels = np.where(np.arange(80) < 40, z, -1)
+    mixture = AnnealedBernoulliMixture(3, random_state=0).fit(X, labels=labels)
+    model, hyper = mixture._fitted_model(), mixture.state_.hyper
+    start = model.labelled_globals(X, random, hyper, None, labels)
+    shares = (labels[:, None] == np.arange(3)) * 1.0
+    ones, zeros = (mixture.feature_prior_ + shares.T @ one for one in (X, 1 - X))
+    logs = X @ psi(ones).T + (1 - X) @ psi(zeros).T - psi(ones + zeros).sum(axis=1)
+    shares[labels < 0] = softmax(logs[labels < 0], axis=1)
+    counts = model.component_counts(start, hyper)
+    np.testing.assert_allclose(counts, shares.sum(axis=0))
+
+
+def test_moves_know_the_labels_of_their_rows(monkeypatch):
+    random, known = np.random.default_rng(0), []
+    labels = random.integers(-1, 3, size=90)
+    X = np.column_stack([labels, random.normal(size=(90, 2))])
+    for name in "propose_birth", "propose_split_merge":
+
+        def spy(self, globals_, hyper, block, *others, own=name):
+            known.append((self.known, block[:, 0]))
+            return getattr(MixtureModel, own)(self, globals_, hyper, block, *others)
+
+        monkeypatch.setattr(GaussianMixtureModel, name, spy)
+    moves = MoveSequence([m(2, max_samples=40) for m in (SplitMergeMoves, BirthMoves)])
+    mixture = AnnealedGaussianMixture(4, covariance_type="full", random_state=0)
+    mixture.set_params(moves=moves).fit(X, labels=labels)
+    assert len(known) > 2
+    for found, expected in known:
+        np.testing.assert_array_equal(found, expected)
+        assert len(found) == 40
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])

@@ -163,6 +163,30 @@ def test_the_bound_rises_while_degrees_of_freedom_are_learned(freedom):
     assert rises.min() > -1e-7 * abs(mixture.lower_bound_)
 
 
+def test_degrees_of_freedom_keep_their_components_and_step_by_the_rate():
+    X, _ = tailed(0, 60, [[0, 0], [4, 1]], 3.0)
+    prior = {"weight_concentration_prior_type": "dirichlet_distribution"}
+    mixture, model, _ = fitted("full", X, **prior)
+    globals_, block = mixture.state_.globals_, model.take(X, slice(None))
+    start = np.array([2.0, 50.0])
+    hyper = mixture.state_.hyper._replace(freedom_of_scales=start)
+
+    def scores(globals_, hyper):
+        return model.predictive_scores(block, model.prepare(globals_, hyper))[0]
+
+    turned = model.reordered(globals_, hyper, np.array([1, 0]))
+    np.testing.assert_allclose(scores(*turned), scores(globals_, hyper))
+    step = model.local_step(block, model.prepare(globals_, hyper), Request(Powers()))
+    whole, part = (
+        model.update_hyper(hyper, globals_, step.statistics, 1.0, rate, Powers())
+        for rate in (1.0, 0.2)
+    )
+    moves = np.log(whole.freedom_of_scales / start)
+    assert (np.abs(moves) > 0.1).all()
+    found = np.log(part.freedom_of_scales / start)
+    np.testing.assert_allclose(found, 0.2 * moves)
+
+
 @each_type
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize("powers", [(1.0, 1.0, 1.0), (1.0, 1.0, 0.5), (0.5, 0.5, 0.5)])
