@@ -6,8 +6,9 @@
     python -P .ci/attack --minutes 30 --seed 5          all surfaces in turn, 30 minutes
 
 A surface is a promise that a function or a state machine of hypothesis checks on cases
-that it draws; the docstrings of the modules beside this one list them.  Cases depend
-only on the seed, which is that of the clock by default.  Each hundred cases have their
+that it draws; the docstrings of the modules beside this one list them.  The surface
+"laws" is `tests/laws` with five draws for each hundred cases.  Cases depend only on the
+seed, which is that of the clock by default.  Each hundred cases have their
 own seed and process, so that a crash, or a case of more than --limit seconds, ends only
 these.  hypothesis prints the smallest case of each finding, which the printed seed
 repeats, and --verbose prints all cases before they run.
@@ -18,6 +19,8 @@ finding.  The script needs hypothesis, psutil and the requirements of the tests.
 
 import argparse
 import multiprocessing
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -30,11 +33,12 @@ MODULES = {
     "inputs": ("containers", "readers", "pickles", "dask"),
     "mixed": ("tables", "rows", "columns", "weights", "gaps", "results", "errors"),
     "streams": ("streams", "chunks", "times"),
-    "hostile": ("hostile",),
     "faults": ("kills", "disk", "writers", "damage", "interrupts", "cluster"),
 }
 SURFACES = {name: module for module, names in MODULES.items() for name in names}
+SURFACES["laws"] = None
 AT_ONCE = 100  # cases of a process
+LAWS = Path(__file__).resolve().parents[2] / "tests" / "laws"
 
 
 def attack(name, start, n, options):
@@ -49,6 +53,13 @@ def attack(name, start, n, options):
         print(f"\n{name}, --seed {start} --n {n}: status {process.exitcode}")
         counts[1] += 1
     return min(counts[0], n), counts[1]
+
+
+def obey_laws(start, n):
+    """Run the laws with draws of a seed; return the number of cases and of findings."""
+    draws = {"SKTEMPER_LAWS": str(max(n // 20, 1)), "SKTEMPER_LAWS_SEED": str(start)}
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-m", "", str(LAWS)]
+    return n, int(subprocess.run(command, env=os.environ | draws).returncode != 0)
 
 
 def main():
@@ -72,10 +83,10 @@ def main():
     for number in range(0, options.n, AT_ONCE):
         for name, counts in table.items():
             if time.monotonic() < end:
-                n = min(AT_ONCE, options.n - number)
-                for place, count in enumerate(
-                    attack(name, options.seed + number, n, options)
-                ):
+                n, start = min(AT_ONCE, options.n - number), options.seed + number
+                law = name == "laws"
+                found = obey_laws(start, n) if law else attack(name, start, n, options)
+                for place, count in enumerate(found):
                     counts[place] += count
     print(f"\n{'surface':12} {'tried':>7} {'found':>7}")
     for name, (tried, found) in table.items():

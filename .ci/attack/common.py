@@ -1,10 +1,7 @@
 """Data, draws and comparisons that several surfaces share."""
 
 import functools
-import pickle
-import re
 import sys
-import traceback
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from cases import ESTIMATORS, digest_of, fitted
+from cases import ESTIMATORS, digest_of
 
 NAMES = sorted(ESTIMATORS)
-REFUSALS = TypeError, ValueError
 QUERIES = "transform", "predict", "predict_proba", "score_samples", "score"
-#: Messages that a user cannot understand without the code.
-OBSCURE = re.compile(
-    r"[Ss]ingular matrix|positive definite|did not converge|infs or NaNs|broadcast|"
-    r"zero-size|not aligned|cannot reshape|NoneType|pvals|math domain|"
-    r"negative dimensions|cannot convert float|out of bounds|buffer"
-)
 
 
 class Draws:
@@ -74,10 +64,6 @@ def trained(name, method="fit"):
     return getattr(new(name), method)(data_of(name))
 
 
-def copied(estimator):
-    return pickle.loads(pickle.dumps(estimator))
-
-
 def answers(estimator, X):
     """Return the results of all methods, of arrays as arrays."""
     names = [name for name in QUERIES if hasattr(estimator, name)]
@@ -85,11 +71,6 @@ def answers(estimator, X):
 
 
 # -- comparisons -----------------------------------------------------------------------
-def bits(estimator):
-    """Return a digest of the public fitted attributes, "" without a fit."""
-    return digest_of(fitted(estimator)) if "state_" in vars(estimator) else ""
-
-
 def same_bits(found, expected, what):
     assert digest_of(found) == digest_of(expected), f"{what}: other bits"
 
@@ -107,29 +88,3 @@ def same_answers(found, expected, what):
     for name, values in expected.items():
         if name != "predict" or "predict_proba" not in expected:  # ties have two labels
             equal(found[name], values, f"{what}: {name}")
-
-
-def contents(X):
-    """Return a digest of the entries of data."""
-    parts = "data", "indices", "indptr", "row", "col"
-    if sparse.issparse(X):
-        return digest_of([getattr(X, part, None) for part in parts])
-    return digest_of(X)
-
-
-def attempt(estimator, method, *arguments, **options):
-    """Call a method; return the result and the error, one of which is None.
-
-    An error must be clear, and leave the estimator as it was.
-    """
-    before = bits(estimator)
-    try:
-        return getattr(estimator, method)(*arguments, **options), None
-    except REFUSALS as error:
-        assert bits(estimator) == before, f"{method}: changed by {error}"
-        file = traceback.extract_tb(error.__traceback__)[-1].filename
-        explained = any(name in file for name in ("sktemper", "sklearn", "_sputils"))
-        explained = explained and not isinstance(error, np.linalg.LinAlgError)
-        clear = explained and not OBSCURE.search(str(error))
-        assert clear, f"{method}: an unclear error of {file}: {error}"
-        return None, error

@@ -33,7 +33,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # forked children have no th
 
 import numpy as np
 from cases import ANNEALED, ROWS, digest_of
-from common import bits
+from digests import bits
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone

@@ -24,14 +24,9 @@ import skops.io
 from common import (
     ESTIMATORS,
     NAMES,
-    REFUSALS,
     answers,
-    attempt,
-    bits,
-    copied,
     data_of,
     equal,
-    fitted,
     new,
     same_answers,
     same_bits,
@@ -39,6 +34,7 @@ from common import (
     trained,
 )
 from dask import delayed
+from digests import REFUSALS, attempt, bits, copied, fitted
 from scipy import io as scipy_io
 from scipy import sparse
 from sklearn.base import clone

@@ -14,7 +14,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
-from common import answers, attempt, bits, copied, equal, same_answers
+from common import answers, equal, same_answers
+from digests import attempt, bits, copied
 
 import sktemper
 from sktemper.learning_rates import HalfLife

@@ -12,7 +12,8 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
-from common import Draws, attempt, bits, copied, equal
+from common import Draws, equal
+from digests import attempt, bits, copied
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from scipy import sparse

@@ -39,6 +39,26 @@ def generator(*key):
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
+class Draws:
+    """Draws of one case, from the generator with its key."""
+
+    def __init__(self, *key):
+        self.random = generator(*key)
+
+    def one_of(self, *values):
+        return values[self.random.integers(len(values))]
+
+    def between(self, least, most):
+        return int(self.random.integers(least, most + 1))
+
+    def happens(self, share):
+        """Return whether something of this probability happens."""
+        return self.random.random() < share
+
+    def generator(self):
+        return self.random
+
+
 def cells(law, rows, every=1):
     """Return a mark that runs a law on each row; of ``every`` rows, one is quick."""
 
