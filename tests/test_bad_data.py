@@ -27,6 +27,8 @@ METHODS = (
 )
 EVERY = frozenset(ROWS)
 OF_COUNTS = frozenset({"LDA", "MultinomialMixture", "ImplicitFactorization"})
+#: Models that take numbers only; in mixed mixtures, objects are names of categories.
+NUMERIC = EVERY - {"MixedMixture"}
 ONLY_DENSE = frozenset(
     {"GaussianMixture", "StudentMixture", "FactorialMixture", "MixedMixture"}
 )
@@ -44,13 +46,47 @@ def with_entry(value):
     return spoil
 
 
+def with_object(value):
+    """Return a function that replaces an entry of an array of objects."""
+
+    def spoil(X):
+        X = X.astype(object)
+        X[3, 1] = value
+        return X
+
+    return spoil
+
+
 def as_sparse(spoil):
     return lambda X: sparse.csr_array(spoil(np.nan_to_num(X)))
 
 
-def with_far_column(X):
-    X = sparse.csr_array(np.nan_to_num(X))
-    X.indices[3] = X.shape[1]
+def damaged(part, value, container=sparse.csr_matrix):
+    """Return a function that sets an entry of an array, or with None truncates it."""
+
+    def damage(X):
+        X = container(np.nan_to_num(X))
+        array = getattr(X, part)
+        if value is None:
+            setattr(X, part, array[: len(array) // 2])
+        elif callable(value):
+            setattr(X, part, value(array))
+        else:
+            array[5] = value
+        return X
+
+    return damage
+
+
+def lists_of_unequal_length(X):
+    X = sparse.lil_matrix(np.nan_to_num(X))
+    X.data[3] = [*X.data[3], *range(100_000)]
+    return X
+
+
+def more_offsets_than_diagonals(X):
+    X = sparse.dia_matrix((np.ones((2, 5)), [0, 1]), X.shape)
+    X.offsets = np.arange(9)
     return X
 
 
@@ -68,6 +104,29 @@ class CSRDataset(AnnData):
         return sparse.csr_array(self.X)
 
 
+#: The same for sparse matrices whose arrays contradict each other: functions and
+#: messages.
+DAMAGES = {
+    "far start": (damaged("indptr", 10**6), "indptr decreases"),
+    "negative start": (damaged("indptr", -7), "indptr decreases"),
+    "few starts": (damaged("indptr", None), "indptr has .* expected"),
+    "first start": (damaged("indptr", lambda a: a + 1), "indptr begins with 1"),
+    "starts of floats": (damaged("indptr", lambda a: a + 0.5), "indptr is not an arr"),
+    "starts in two dimensions": (damaged("indptr", lambda a: a[None]), "indptr is not"),
+    "few indices": (damaged("indices", None), "indices has .* but indptr ends at"),
+    "few data": (damaged("data", None), "data has .* but indptr ends at"),
+    "data in blocks": (damaged("data", lambda a: a[:, None, None]), "data is not of"),
+    "far column": (damaged("indices", 10**6), "column indices outside of its"),
+    "negative column": (damaged("indices", -1), "column indices outside of its"),
+    "csr_array": (damaged("indptr", 10**6, sparse.csr_array), "indptr decreases"),
+    "csc": (damaged("indptr", 10**6, sparse.csc_matrix), "indptr decreases"),
+    "far row of csc": (damaged("indices", 10**6, sparse.csc_array), "row indices out"),
+    "bsr": (damaged("indptr", 10**6, sparse.bsr_matrix), "indptr decreases"),
+    "coo": (damaged("row", 10**6, sparse.coo_matrix), "row indices outside of its"),
+    "few coo": (damaged("data", None, sparse.coo_matrix), "row has .* but data"),
+    "dia": (more_offsets_than_diagonals, "data has shape"),
+    "lil": (lists_of_unequal_length, "different numbers of values"),
+}
 #: For each kind of invalid data: the function that makes them from valid dense data,
 #: the message of the error, and the models that refuse them.
 BAD = {
@@ -101,8 +160,8 @@ BAD = {
         # mixture every value can be a category.
         EVERY - {"BernoulliMixture", "MixedMixture"},
     ),
+    **{kind: (*row, EVERY - ONLY_DENSE) for kind, row in DAMAGES.items()},
     "sparse": (as_sparse(lambda X: X), "Sparse data was passed for X", ONLY_DENSE),
-    "far column": (with_far_column, "column indices outside", EVERY - ONLY_DENSE),
     "scalar": (lambda X: 3.0, "Expected 2D array, got (scalar|1D)", EVERY),
     "nothing": (lambda X: None, "Expected 2D array, got scalar", EVERY),
     "one dimension": (lambda X: X[0], "Expected 2D array, got 1D", EVERY),
@@ -114,12 +173,39 @@ BAD = {
     "words": (
         lambda X: np.array([["to", "be"]]),
         "dtype='numeric' is not compatible|could not convert string",
-        EVERY - {"MixedMixture"},  # in which strings are names of categories
+        NUMERIC,
     ),
     "dates": (
         lambda X: np.nan_to_num(X).astype("M8[s]"),
         "Input X has the dtype datetime",
         EVERY,
+    ),
+    "durations": (
+        lambda X: np.nan_to_num(X).astype("m8[s]"),
+        "Input X has the dtype timedelta",
+        EVERY,
+    ),
+    "large integer": (with_object(10**400), "an integer too large", NUMERIC),
+    "dict": (with_object({}), "X has entries", NUMERIC),
+    "text": (
+        with_object("x"),
+        "(?s)to float.*Columns of text .* need a mixed mixture",
+        frozenset({"GaussianMixture", "StudentMixture"}),
+    ),
+    "NaN of Student": (
+        with_object(np.nan),
+        "(?s)contains NaN.*Gaussian mixtures take missing values",
+        frozenset({"StudentMixture"}),
+    ),
+    "NaN of words": (
+        with_object(np.nan),
+        "(?s)contains NaN.*a word that does not occur is 0",
+        frozenset({"LDA"}),
+    ),
+    "NaN of clicks": (
+        with_object(np.nan),
+        "(?s)contains NaN.*not observed are 0, or not stored",
+        frozenset({"ImplicitFactorization"}),
     ),
     "annotated": (AnnData, "X is an AnnData object: pass adata.X", EVERY),
     "file": (CSRDataset, r"X is a CSRDataset, .* pass X.to_memory\(\)", EVERY),

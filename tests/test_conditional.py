@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import cumulative_simpson, simpson
-from scipy.stats import multivariate_t
+from scipy.stats import multivariate_t, norm
 from sklearn.exceptions import NotFittedError
 
 from sktemper import (
@@ -12,6 +12,7 @@ from sktemper import (
     AnnealedMixedMixture,
     AnnealedStudentMixture,
 )
+from sktemper._estimator._conditional import Conditional
 
 GRID = np.linspace(-60, 60, 24_001)
 
@@ -126,6 +127,12 @@ def test_a_mask_names_the_columns_that_are_true():
 def test_unfitted_mixtures_say_so(make):
     with pytest.raises(NotFittedError):
         make(2).conditional(correlated(), given=[0])
+
+
+def test_components_without_weight_have_no_mean():
+    weights, laws = np.array([[1.0, 0.0]]), norm([2.0, np.inf])
+    conditional = Conditional(["x"], {}, weights, np.zeros(1), [laws], {})
+    assert conditional.mean().tolist() == [[2.0]]
 
 
 def test_wrong_columns_are_refused():

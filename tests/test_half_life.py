@@ -24,7 +24,9 @@ from sktemper._engine._reservoir import (
     Reservoir,
     Stream,
     Watch,
+    _on_columns,
 )
+from sktemper._engine._stream import _Pieces
 from sktemper._utils._arguments import half_life_of
 from sktemper.datasets import make_lda_documents
 from sktemper.lda._model import LDAModel
@@ -324,6 +326,13 @@ def test_a_change_after_a_fit_is_noticed(stream):
     assert renewals["kept"][0]
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_rows_of_the_memory_get_other_columns(make):
+    found = _on_columns(make([[1, 2, 3], [4, 0, 6]]), np.array([2, -1, 0, 1]))
+    found = found.toarray() if sparse.issparse(found) else found
+    np.testing.assert_array_equal(found, [[3, 0, 1, 2], [6, 0, 4, 0]])
+
+
 def test_memory_can_be_cleared(stream, fitted):
     model = pickle.loads(pickle.dumps(fitted))
     before = len(pickle.dumps(model))
@@ -349,6 +358,22 @@ def test_new_topics_are_found_and_recorded(stream, fitted):
     plain = learned(AnnealedLDA(K, random_state=0), stream)
     X = stream[2700:]
     assert fitted.score(X) > plain.score(X)
+
+
+def test_a_challenger_that_wins_replaces_all_parameters(stream, monkeypatch):
+    decide, won = _Pieces._decide, []
+
+    def watched(pieces, challenger, decided):
+        decide(pieces, challenger, decided)
+        if decided.renewals[-1].kept:
+            state, theirs = pieces.state, challenger.state
+            won.append(
+                state.globals_ is theirs.globals_ and state.hyper is theirs.hyper
+            )
+
+    monkeypatch.setattr(_Pieces, "_decide", watched)
+    learned(lda(), stream)
+    assert won and all(won)
 
 
 def test_births_see_recent_rows_and_other_topics_are_means(stream, monkeypatch):

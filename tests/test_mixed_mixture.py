@@ -947,6 +947,14 @@ def test_imputed_columns_of_polars(first):
         assert (filled[name].filter(known) == X[name].filter(known)).all()
 
 
+def test_imputed_numbers_of_histograms_are_means():
+    X = np.random.default_rng(0).gamma(1.0, 10.0, (600, 1))
+    X[:5] = np.nan
+    mixture = AnnealedMixedMixture(1, kinds="histogram", moves=None, random_state=0)
+    found = mixture.fit(X).impute(X)
+    np.testing.assert_allclose(found[:5], np.nanmean(X), rtol=0.1)
+
+
 def test_imputed_lists_and_arrays_of_text():
     X = two_columns(["x", "y", None])
     rows = [tuple(row) for row in converted(X, "list")]
