@@ -14,8 +14,6 @@ from sklearn.model_selection import GridSearchCV
 from sktemper import AnnealedBernoulliMixture, AnnealedGaussianMixture
 from sktemper._engine import _moves
 from sktemper._families import _mixture
-from sktemper._families import MixtureModel
-from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 from sktemper.tempering import LocalTempering
 
@@ -88,26 +86,6 @@ def test_a_start_has_the_likelihood_and_not_the_shares_of_known_rows():
     shares[labels < 0] = softmax(logs[labels < 0], axis=1)
     counts = model.component_counts(start, hyper)
     np.testing.assert_allclose(counts, shares.sum(axis=0))
-
-
-def test_moves_know_the_labels_of_their_rows(monkeypatch):
-    random, known = np.random.default_rng(0), []
-    labels = random.integers(-1, 3, size=90)
-    X = np.column_stack([labels, random.normal(size=(90, 2))])
-    for name in "propose_birth", "propose_split_merge":
-
-        def spy(self, globals_, hyper, block, *others, own=name):
-            known.append((self.known, block[:, 0]))
-            return getattr(MixtureModel, own)(self, globals_, hyper, block, *others)
-
-        monkeypatch.setattr(GaussianMixtureModel, name, spy)
-    moves = MoveSequence([m(2, max_samples=40) for m in (SplitMergeMoves, BirthMoves)])
-    mixture = AnnealedGaussianMixture(4, covariance_type="full", random_state=0)
-    mixture.set_params(moves=moves).fit(X, labels=labels)
-    assert len(known) > 2
-    for found, expected in known:
-        np.testing.assert_array_equal(found, expected)
-        assert len(found) == 40
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])
