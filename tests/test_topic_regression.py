@@ -4,6 +4,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import gammaln, psi
@@ -93,8 +94,9 @@ def estimate(counts, covariates, topic_word):
     design = Design(covariates)
     draw = TopicDraw(topic_word, np.full(len(topic_word), 1 / len(topic_word)), 1.0)
     Z = design.rows(covariates)
+    random = np.random.RandomState(0)
     return _topic_regression._estimate(
-        sparse.csr_array(counts), Z, design, iter([draw, draw])
+        sparse.csr_array(counts), Z, design, iter([draw, draw]), random
     )
 
 
@@ -103,19 +105,22 @@ def test_a_group_effect_is_a_difference_of_means_with_its_variance():
     random = np.random.default_rng(2)
     group = random.integers(0, 2, 50)
     counts = random.multinomial(6, random.dirichlet(np.ones(3), 50))
-    coef, covariance, _ = estimate(counts, group[:, None], np.eye(3))
+    coef, covariance, *_ = estimate(counts, group[:, None], np.eye(3))
     one, other = counts[group == 1] / 6, counts[group == 0] / 6
     np.testing.assert_allclose(coef[:, 1], one.mean(axis=0) - other.mean(axis=0))
     np.testing.assert_allclose(coef[:, 0], other.mean(axis=0))
-    variance = one.var(axis=0) / len(one) + other.var(axis=0) / len(other)
-    np.testing.assert_allclose(covariance[:, 1, 1], 50 / 48 * variance)
+    sums = [part.var(axis=0) * len(part) for part in (one, other)]
+    pooled = sum(sums) / 48  # each row has the part 1 / len of it that its mean took
+    pairs = zip(sums, map(len, (one, other)), strict=True)
+    variance = sum(own / n**2 + pooled / n**2 for own, n in pairs)
+    np.testing.assert_allclose(covariance[:, 1, 1], variance)
 
 
 def test_long_documents_have_the_weight_of_the_variance_of_shares():
     """For topics of one word each, the weight is N / (N + sum of alpha)."""
     counts = np.array([[1, 0], [8, 2], [30, 70], [0, 5]])
     group = np.array([[0.0], [1.0], [0.0], [1.0]])
-    coef, _, _ = estimate(counts, group, np.eye(2))
+    coef, *_ = estimate(counts, group, np.eye(2))
     lengths = counts.sum(axis=1)
     weight = lengths / (lengths + 1.0)
     shares = counts / lengths[:, None]
@@ -222,6 +227,46 @@ def test_any_container_of_documents(fitted):
 def test_adjusted_p_values():
     adjusted = _topic_regression._holm(np.array([[0.01], [0.04], [0.03], [0.9]]))
     np.testing.assert_allclose(adjusted.ravel(), [0.04, 0.09, 0.09, 0.9])
+
+
+def test_pieces_of_a_spline_have_one_test(fitted):
+    lda, X, group = fitted
+    x = np.linspace(0, 1, X.shape[0])
+    own = pd.DataFrame({"x": x, "x2": x**2, "group": group.astype(str)})
+    regression = topic_regression(lda, X, own, n_sweeps=20, random_state=0)
+    for covariates, df in ((["x", "x2"], 2), (["group"], 1), (None, 3)):
+        tests = regression.tests(covariates)
+        assert tests.columns.tolist() == [
+            "topic",
+            "chi2",
+            "df",
+            "p_value",
+            "p_adjusted",
+        ]
+        assert tests["topic"].tolist() == [0, 1, 2, 3, 4]
+        assert (tests["df"] == df).all()
+    one = regression.table().query("covariate == 'group=1'")
+    found = regression.tests(["group"])
+    np.testing.assert_allclose(found["chi2"], (one["coef"] / one["stderr"]) ** 2)
+    np.testing.assert_allclose(found["p_value"], one["p_value"])
+    np.testing.assert_allclose(found["p_adjusted"], one["p_adjusted"])
+    with pytest.raises(ValueError, match="'covariates' parameter must be some of"):
+        regression.tests(["y"])
+
+
+def test_a_group_of_one_text_is_compared_with_other_texts(fitted):
+    """The p-value is the rank of its share among those of all texts."""
+    lda, X, _ = fitted
+    n = X.shape[0]
+    smallest = []
+    for row in range(0, n, 40):
+        own = (np.arange(n) == row) * 1.0
+        regression = topic_regression(lda, X, own, n_sweeps=10, random_state=0)
+        table = regression.table().query("covariate == 'x0'")
+        smallest.append(table["p_value"].min())
+        low, high = (regression.shares([1.0]).to_numpy()[:, k] for k in (-2, -1))
+        assert (high - low > 0.5).all()
+    assert min(smallest) > 0.5 / n and np.mean(np.array(smallest) < 0.05 / 5) <= 0.2
 
 
 def test_topics_keep_what_other_documents_of_the_fit_told():

@@ -12,11 +12,23 @@ MOST_CONDITION = 1e8
 
 
 def named_columns(data, role="covariate"):
-    """Yield the names and values of columns; raise if values are missing."""
+    """Yield the names and values of columns; raise if values are missing.
+
+    A series, or an array or list of one value for each row, is one column.
+    """
+    if hasattr(data, "to_frame"):
+        name = str("x0" if data.name is None else data.name or "x0")
+        data = data.to_frame(name)
     if is_frame(data):
         given = map(str, data.columns)
     else:
-        data = check_array(data, dtype=np.float64, input_name=f"{role}s")
+        is_text = np.asarray(data).dtype.kind in "OUST"
+        data = np.asarray(data, dtype=object) if is_text else np.asarray(data)
+        data = data[:, None] if data.ndim == 1 else data
+        kind = object if is_text else np.float64
+        data = check_array(
+            data, dtype=kind, input_name=f"{role}s", ensure_all_finite=not is_text
+        )
         given = (f"x{number}" for number in range(data.shape[1]))
     for name, values in zip(given, column_values(data), strict=True):
         if values.missing().any():
@@ -101,8 +113,11 @@ class Design:
             columns += [(values.array == level).astype(float) for level in levels[1:]]
         return np.column_stack(columns)
 
-    def scales(self, Z, weight):
-        """Return centres and spreads of columns; raise if columns are dependent."""
+    def scaled(self, Z, weight):
+        """Return a matrix that gives coefficients their units, and columns without.
+
+        Raise if columns are dependent.
+        """
         centre = weight @ Z / weight.sum()
         spread = np.sqrt(weight @ (Z - centre) ** 2 / weight.sum())
         centre[0], spread[0] = 0.0, 1.0
@@ -112,4 +127,8 @@ class Design:
                 f"Some of the covariates {self.names[1:]} are sums of others: leave "
                 "one out."
             )
-        return centre, spread
+        # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted
+        # from b0.
+        units = np.diag(1.0 / spread)
+        units[0, 1:] = -centre[1:] / spread[1:]
+        return units, scaled

@@ -1,5 +1,6 @@
 """Regression of the topic shares of documents on covariates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -8,9 +9,10 @@ from scipy import stats
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from .._utils._arguments import WholeNumber, check_arguments, check_interval
+from .._utils._arguments import WholeNumber, check_arguments, check_interval, refuse
 from .._utils._design import Design
 from .._utils._frames import data_frame
+from .._utils._inference import Permuted, sandwich, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
 from ._gibbs import checked_documents, topic_draws
@@ -18,8 +20,6 @@ from ._several_fits import check_lda
 
 #: Topics with a smaller cosine before and after the sweeps are named in a warning.
 LEAST_COSINE = 0.7
-#: Number of documents whose estimates are in memory at once.
-ROWS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class TopicRegression:
     topic_word_: np.ndarray = field(repr=False)
     similarity_: np.ndarray = field(repr=False)
     _design: Design = field(repr=False)
+    _permuted: Permuted = field(repr=False)
 
     def table(
         self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
@@ -84,23 +85,64 @@ class TopicRegression:
             Columns: "topic", "covariate", "coef", "stderr", "low", "high", "p_value",
             and "p_adjusted", the p-value that accounts for the number of topics
             (Holm): with a limit of .05, the probability of any false finding among
-            the topics of a covariate is at most .05.
+            the topics of one column is at most .05.  `tests` has one p-value of
+            several columns, such as those of a spline.
         """
         n_topics, n_coefficients = self.coef_.shape
-        coef, error = self.coef_.ravel(), self.stderr_.ravel()
-        half = self._quantile(interval) * error
-        freedom = self.n_samples - n_coefficients
-        p_value = 2.0 * stats.t.sf(np.abs(self.coef_ / self.stderr_), freedom)
+        found = self._columns(self.coef_, self.stderr_, interval)
+        p_value = np.maximum(found.pop("p_value"), self._permuted.p_values().T)
         columns = {
             "topic": np.repeat(np.arange(n_topics), n_coefficients),
             "covariate": self.names * n_topics,
-            "coef": coef,
-            "stderr": error,
-            "low": coef - half,
-            "high": coef + half,
+            "coef": self.coef_.ravel(),
+            **{name: values.ravel() for name, values in found.items()},
             "p_value": p_value.ravel(),
             "p_adjusted": _holm(p_value).ravel(),
         }
+        return data_frame(output, columns)
+
+    def tests(
+        self,
+        covariates: Sequence[str] | None = None,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
+        """Return a test for each topic that covariates have no effect together.
+
+        Parameters
+        ----------
+        covariates : list of str, default=None
+            Covariates, or columns of ``names``, such as the columns of a spline; None
+            tests all.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        tests : DataFrame
+            Columns: "topic", "chi2", "df", "p_value", and "p_adjusted", the p-value
+            that accounts for the number of topics (Holm).
+        """
+        owners, tested = self._design.owners, np.zeros(len(self.names), dtype=bool)
+        for name in self.names[1:] if covariates is None else covariates:
+            own = [name in pair for pair in zip(self.names, owners, strict=True)]
+            if name is None or not any(own):
+                refuse("covariates", f"some of {self.names[1:]}", covariates)
+            tested |= own
+        chosen = np.eye(len(tested))[tested]
+        permuted, rows = self._permuted.of(chosen), []
+        freedom = self.n_samples - len(tested)
+        for topic, own in enumerate(np.eye(len(self.coef_))):
+            covariance = chosen @ self.covariance_[topic] @ chosen.T
+            coef = chosen @ self.coef_[topic]
+            chi2 = float(coef @ np.linalg.solve(covariance, coef))
+            p_value = stats.f.sf(chi2 / len(coef), len(coef), freedom)
+            p_value = max(
+                p_value, permuted.of(np.eye(len(coef)), own[:, None]).p_value()
+            )
+            rows.append((topic, chi2, len(coef), p_value))
+        topics, chi2, df, p_value = map(np.array, zip(*rows, strict=True))
+        columns = {"topic": topics, "chi2": chi2, "df": df, "p_value": p_value}
+        columns["p_adjusted"] = _holm(p_value[:, None]).ravel()
         return data_frame(output, columns)
 
     def shares(
@@ -135,22 +177,23 @@ class TopicRegression:
         Z = self._design.rows(covariates)
         share = Z @ self.coef_.T
         error = np.sqrt(np.einsum("ri,kij,rj->rk", Z, self.covariance_, Z))
-        half = self._quantile(interval) * error
         n_rows, n_topics = share.shape
+        found = self._columns(share, error, interval, Z)
         columns = {
             "row": np.repeat(np.arange(n_rows), n_topics),
             "topic": np.tile(np.arange(n_topics), n_rows),
             "share": share.ravel(),
-            "stderr": error.ravel(),
-            "low": (share - half).ravel(),
-            "high": (share + half).ravel(),
         }
+        for name in ("stderr", "low", "high"):
+            columns[name] = found[name].ravel()
         return data_frame(output, columns)
 
-    def _quantile(self, interval):
+    def _columns(self, values, errors, interval, Z=None):
         check_interval(interval)
         freedom = self.n_samples - len(self.names)
-        return stats.t.ppf(0.5 * (1.0 + interval), freedom)
+        half = self._permuted.quantile(interval, Z)
+        half = half.T if Z is None else half
+        return uncertainty(values, errors, half, interval, freedom)
 
 
 def _holm(p_values):
@@ -287,7 +330,7 @@ def topic_regression(
         )
     documents, random = (counts, gamma[used]), check_random_state(random_state)
     draws = topic_draws(lda, documents, n_sweeps, random)
-    coef, covariance, topic_word = _estimate(counts, Z, design, draws)
+    coef, covariance, topic_word, permuted = _estimate(counts, Z, design, draws, random)
     return TopicRegression(
         names=design.names,
         coef_=coef,
@@ -297,18 +340,19 @@ def topic_regression(
         topic_word_=topic_word,
         similarity_=_similarity(lda.topic_word_.astype(np.float64), topic_word),
         _design=design,
+        _permuted=permuted,
     )
 
 
-def _estimate(counts, Z, design, draws):
-    """Return coefficients and their covariance, by topic, and the mean topics."""
-    lengths, coefs, topic_word, shares = counts.sum(axis=1), [], 0.0, 0.0
+def _estimate(counts, Z, design, draws, random):
+    """Return coefficients, their covariance, by topic, the mean topics, `Permuted`."""
+    lengths = counts.sum(axis=1).astype(np.float64)
+    coefs, topic_word, shares = [], 0.0, 0.0
     for draw in draws:
         estimator, variance = _estimator_of_shares(draw.topic_word, draw.shares)
         if not coefs:
             weight = lengths / (lengths + _ratio(variance, draw))
-            centre, spread = design.scales(Z, weight)
-            scaled = (Z - centre) / spread
+            units, scaled = design.scaled(Z, weight)
             bread = np.linalg.inv((scaled * weight[:, None]).T @ scaled)
             sums = counts.T @ (scaled * (weight / lengths)[:, None])
         coefs.append((bread @ (estimator @ sums).T).T)
@@ -318,15 +362,15 @@ def _estimate(counts, Z, design, draws):
     # mean topics, which are smoother than the true ones, make them as much too large.
     estimator, _ = _estimator_of_shares(topic_word, shares / len(coefs))
     coef = 0.5 * (coefs.mean(axis=0) + (bread @ (estimator @ sums).T).T)
-    within = _sandwich((counts, lengths, scaled, weight), estimator, coef, bread)
+    residuals = counts @ estimator.T / lengths[:, None] - scaled @ coef.T
+    root = np.sqrt(weight)[:, None]  # residuals have equal variances times this
+    loadings, residuals = root * scaled @ bread, root * residuals
     change = coefs - coefs.mean(axis=0)
-    between = np.einsum("mki,mkj->kij", change, change) / (len(coefs) - 1)
-    covariance = within + (1.0 + 1.0 / len(coefs)) * between
-    # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
-    # b0.
-    units = np.diag(1.0 / spread)
-    units[0, 1:] = -centre[1:] / spread[1:]
-    return coef @ units.T, units @ covariance @ units.T, topic_word
+    noise = np.einsum("mki,mkj->kij", change, change) / (len(coefs) - 1)
+    noise *= 1.0 + 1.0 / len(coefs)
+    covariance = noise + sandwich(loadings, residuals, root * scaled)
+    permuted = Permuted.of_rows(coef.T, loadings, residuals, random, noise).of(units)
+    return coef @ units.T, units @ covariance @ units.T, topic_word, permuted
 
 
 def _estimator_of_shares(topic_word, shares):
@@ -350,21 +394,6 @@ def _ratio(moment, draw):
     q = draw.shares
     variance = (moment - q**2) * (1.0 + draw.concentration) / (q * (1.0 - q))
     return max(float(np.median(variance)) - 1.0, 0.0)
-
-
-def _sandwich(data, estimator, coef, bread):
-    """Return the covariance of coefficients for given topics, for any variances."""
-    counts, lengths, Z, weight = data
-    n, p = Z.shape
-    sums = np.zeros((len(coef), p * p))
-    for start in range(0, n, ROWS_AT_ONCE):
-        some = slice(start, start + ROWS_AT_ONCE)
-        residuals = counts[some] @ estimator.T / lengths[some, None]
-        residuals -= Z[some] @ coef.T
-        squares = (weight[some, None] * residuals) ** 2
-        products = (Z[some, :, None] * Z[some, None, :]).reshape(-1, p * p)
-        sums += squares.T @ products
-    return n / (n - p) * (bread @ sums.reshape(-1, p, p) @ bread)
 
 
 def _similarity(fitted, drawn):

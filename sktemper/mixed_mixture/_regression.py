@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
 from scipy.special import log_softmax, softmax
 from sklearn.utils import (
     _safe_indexing,
@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._design import MOST_CONDITION, Design
 from .._utils._frames import data_frame
+from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import checked_weights
 
@@ -28,6 +29,7 @@ SUM_TOL = 1e-3
 LEAST_CURVATURE = 1e-6
 #: Largest gradient, per sample, at the optimum.
 GRADIENT_TOL = 1e-8
+QUARTILES = 0.25, 0.75
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class ClassRegression:
     covariance_: np.ndarray = field(repr=False)
     classification_: np.ndarray = field(repr=False)
     _design: Design = field(repr=False)
+    _sizes: np.ndarray = field(repr=False)  # shares of classes
+    _permuted: Permuted = field(repr=False)  # linear effects on these shares
 
     def table(self, interval=0.95, output="pandas"):
         """Return a data frame with a row for each class and covariate.
@@ -80,23 +84,19 @@ class ClassRegression:
             Columns: "class", "covariate", "coef", "stderr", "z", "p_value", "low",
             "high" and "odds_ratio".  The reference class has no rows.
         """
-        check_interval(interval)
-        others = self.classes != self.reference
-        coef, error = self.coef_[others].ravel(), self.stderr_[others].ravel()
-        z = coef / error
-        half = stats.norm.ppf(0.5 * (1.0 + interval)) * error
-        n_classes = int(others.sum())
+        others = np.flatnonzero(self.classes != self.reference)
+        coef, error = self.coef_[others], self.stderr_[others]
+        # a step of Newton's method from equal classes gives their log odds
+        sizes = np.diag(1.0 / self._sizes)
+        contrasts = sizes[others] - sizes[self.classes == self.reference]
+        permuted = self._permuted.of(np.eye(len(self.names)), contrasts.T)
         with np.errstate(over="ignore"):  # infinite if a unit of a covariate is huge
-            odds_ratio = np.exp(coef)
+            odds_ratio = np.exp(coef.ravel())
         columns = {
             "class": np.repeat(self.classes[others], len(self.names)).tolist(),
-            "covariate": self.names * n_classes,
-            "coef": coef,
-            "stderr": error,
-            "z": z,
-            "p_value": 2.0 * stats.norm.sf(np.abs(z)),
-            "low": coef - half,
-            "high": coef + half,
+            "covariate": self.names * len(others),
+            "coef": coef.ravel(),
+            **_uncertainty(coef, error, permuted, interval),
             "odds_ratio": odds_ratio,
         }
         return data_frame(output, columns)
@@ -152,18 +152,25 @@ class ClassRegression:
             ]
             slopes[:, place] = (both[0] - both[1]).ravel() / (2.0 * step.max())
         errors = np.sqrt(np.diag(slopes @ self.covariance_ @ slopes.T))
-        effect, half = effects.ravel(), stats.norm.ppf(0.5 * (1.0 + interval)) * errors
+        permuted = self._permuted.of(np.eye(len(names))[1:])
         columns = {
             "class": np.repeat(self.classes, len(names) - 1).tolist(),
             "covariate": names[1:] * len(self.classes),
-            "effect": effect,
-            "stderr": errors,
-            "z": effect / errors,
-            "p_value": 2.0 * stats.norm.sf(np.abs(effect / errors)),
-            "low": effect - half,
-            "high": effect + half,
+            "effect": effects.ravel(),
+            **_uncertainty(effects, errors.reshape(effects.shape), permuted, interval),
         }
         return data_frame(output, columns)
+
+
+def _uncertainty(values, errors, permuted, interval):
+    """Return columns of a table, for values of shape (n_classes, n_covariates)."""
+    check_interval(interval)
+    half = permuted.stretch(interval).T * errors
+    found = uncertainty(values, errors, half, interval)
+    found["p_value"] = np.maximum(found["p_value"], permuted.p_values().T)
+    z = values / np.maximum(errors, TINY)
+    columns = {"stderr": found.pop("stderr"), "z": z, "p_value": found.pop("p_value")}
+    return {name: part.ravel() for name, part in (columns | found).items()}
 
 
 def _effects(coef, Z, owners, weight):
@@ -293,12 +300,42 @@ def class_regression(
     modal = shares.argmax(axis=1)
     D = classification(shares, modal, weight, kept)
     place = int(np.flatnonzero(kept == reference)[0])
-    centre, spread = design.scales(Z, weight)
-    logit = _Logit((Z - centre) / spread, weight, place, len(kept))
-    objective = _ml(logit, D[:, modal].T) if method == "ml" else _bch(logit, D, modal)
+    units, scaled = design.scaled(Z, weight)
+    given = np.linalg.inv(D)[modal]
+    sizes = weight @ given / weight.sum()
+    permuted = _linear(scaled, given, (counts, ratios)).of(units)
+    # a value far from all others leaves differences of the others
+    spread = np.ptp(np.quantile(scaled, QUARTILES, axis=0), axis=0)
+    spread[spread == 0.0] = 1.0
+    logit = _Logit(scaled / spread, weight, place, len(kept))
+    objective = _ml(logit, D[:, modal].T) if method == "ml" else _bch(logit, given)
     found = _optimum(logit, objective)
     covariance = _sandwich(found, objective, counts * ratios**2)
-    return _in_units(logit, found, covariance, (centre, spread), (kept, design, D))
+    units = np.kron(np.eye(len(logit.free)), units / spread)
+    covariance = units @ covariance @ units.T
+    return ClassRegression(
+        classes=kept,
+        reference=int(reference),
+        names=design.names,
+        coef_=logit.coefficients(units @ found),
+        stderr_=logit.coefficients(np.sqrt(np.diag(covariance))),
+        covariance_=covariance,
+        classification_=D,
+        _design=design,
+        _sizes=sizes,
+        _permuted=permuted,
+    )
+
+
+def _linear(Z, shares, weights):
+    """Return linear effects on the shares of classes, with permutations."""
+    counts, ratios = weights
+    weight = counts * ratios
+    bread = np.linalg.inv((Z * weight[:, None]).T @ Z)
+    values = bread @ (Z * weight[:, None]).T @ shares
+    loadings = (np.sqrt(counts) * ratios)[:, None] * Z @ bread
+    random = np.random.RandomState(SEED)
+    return Permuted.of_rows(values, loadings, shares - Z @ values, random)
 
 
 def checked_posteriors(posteriors):
@@ -426,9 +463,8 @@ def _ml(logit, likelihoods):
     return objective
 
 
-def _bch(logit, D, modal):
+def _bch(logit, given):
     """Return a function of coefficients that returns value, scores and Hessian."""
-    given = np.linalg.inv(D)[modal]
 
     def objective(vector):
         logs, weight = logit.log_probabilities(vector), logit.weight
@@ -469,19 +505,3 @@ def _sandwich(vector, objective, weight):
     _, scores, hessian = objective(vector)
     inverse, scores = np.linalg.inv(hessian), scores * np.sqrt(weight)[:, None]
     return inverse @ (scores.T @ scores) @ inverse
-
-
-def _in_units(logit, vector, covariance, scales, description):
-    """Return the `ClassRegression` in the units of the covariates."""
-    (centre, spread), (kept, design, D) = scales, description
-    # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
-    # b0.
-    units = np.diag(1.0 / spread)
-    units[0, 1:] = -centre[1:] / spread[1:]
-    units = np.kron(np.eye(len(logit.free)), units)
-    covariance = units @ covariance @ units.T
-    coef = logit.coefficients(units @ vector)
-    stderr = logit.coefficients(np.sqrt(np.diag(covariance)))
-    (reference,) = set(range(len(kept))) - set(logit.free.tolist())
-    results = design.names, coef, stderr, covariance, D, design
-    return ClassRegression(kept, int(kept[reference]), *results)

@@ -1,0 +1,158 @@
+"""Intervals and p-values of linear estimates that hold if few rows determine them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+#: Number of permutations of the residuals of rows.
+N_PERMUTATIONS = 1999
+#: Seed of permutations where a function has no ``random_state``.
+SEED = 0
+#: Number of the largest statistics that describe the tail beyond all permutations, and
+#: number of larger statistics below which a p-value is that of the tail.
+N_TAIL, FEW_LARGER = 100, 4
+#: Relative difference of statistics that are equal except for rounding.
+ROUNDING = 1e-9
+TINY = np.finfo(float).tiny
+
+
+class Permuted(NamedTuple):
+    """Linear estimates, and their deviations if the residuals of rows are permuted.
+
+    Rows are exchangeable if covariates have no effects, so that these p-values hold for
+    groups of one row and for any distribution, where a sandwich does not.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_estimates, n_outcomes)
+    deviations : ndarray of shape (n_permutations, n_estimates, n_outcomes)
+        Those of residuals from all effects.
+    products : ndarray of shape (n_estimates, n_estimates)
+        Sums of products of loadings over rows.
+    permuted_products : ndarray of shape (n_permutations, n_estimates, n_estimates)
+        The same with the loadings of permuted rows, for residuals from a model without
+        the tested effects [1]_.
+
+    References
+    ----------
+    .. [1] D. Freedman, D. Lane, "A nonstochastic interpretation of reported
+       significance levels", Journal of Business & Economic Statistics 1, 1983.
+    """
+
+    values: np.ndarray
+    deviations: np.ndarray
+    products: np.ndarray
+    permuted_products: np.ndarray
+
+    @classmethod
+    def of_rows(cls, values, loadings, residuals, random, noise=None):
+        """Permute the rows of residuals, (n_rows, n_outcomes).
+
+        Estimates are sums of ``loadings``, (n_rows, n_estimates), times residuals.
+        ``noise`` has covariances that do not come from rows, by outcome.
+        """
+        n, n_estimates = loadings.shape
+        mean, both = loadings.mean(axis=0), np.hstack([residuals, loadings])
+        both[:, : residuals.shape[1]] -= residuals.mean(axis=0)
+        drawn = np.stack(
+            [loadings[random.permutation(n)].T @ both for _ in range(N_PERMUTATIONS)]
+        )
+        deviations, products = np.split(drawn, [residuals.shape[1]], axis=2)
+        # permutations do not change a mean of residuals
+        of_means = n * np.multiply.outer(residuals.var(axis=0), np.outer(mean, mean))
+        noise = of_means if noise is None else of_means + noise
+        variances, directions = np.linalg.eigh(noise)
+        root = directions * np.sqrt(np.maximum(variances, 0.0))[:, None]
+        root = root @ directions.transpose(0, 2, 1)  # stable, unlike the directions
+        normal = random.standard_normal((N_PERMUTATIONS, len(root), n_estimates))
+        deviations += np.einsum("kij,bkj->bik", root, normal)
+        return cls(values, deviations, loadings.T @ loadings, products)
+
+    def of(self, matrix, outcomes=None):
+        """Return linear combinations of the estimates, and of outcomes."""
+        values, deviations = matrix @ self.values, matrix @ self.deviations
+        if outcomes is not None:
+            values, deviations = values @ outcomes, deviations @ outcomes
+        products = [matrix @ part @ matrix.T for part in self[2:]]
+        return Permuted(values, deviations, *products)
+
+    def stretch(self, level):
+        """Return quantiles of absolute deviations, relative to standard deviations."""
+        spread = np.sqrt((self.deviations**2).mean(axis=0))
+        return self.quantile(level) / np.maximum(spread, TINY)
+
+    def p_values(self):
+        """Return the p-value of each estimate."""
+        ratio = np.diagonal(self.permuted_products, axis1=1, axis2=2)
+        ratio = ratio / np.maximum(np.diag(self.products), TINY)
+        permuted = self.deviations + ratio[:, :, None] * self.values
+        return exceedance(self.values**2, permuted**2)
+
+    def p_value(self):
+        """Return the p-value of all estimates together."""
+        unit = np.sqrt(np.diag(self.products))
+        inverse = np.linalg.pinv(self.products / np.outer(unit, unit), hermitian=True)
+        own = inverse @ (self.values / unit[:, None]) / unit[:, None]
+        permuted = self.deviations + self.permuted_products @ own
+        permuted = permuted.reshape(len(permuted), -1)
+        scale = np.sqrt((permuted**2).mean(axis=0))
+        scale[scale == 0.0] = 1.0
+        permuted, values = permuted / scale, self.values.ravel() / scale
+        inverse = np.linalg.pinv(np.atleast_2d(np.cov(permuted.T)), hermitian=True)
+        squares = ((permuted @ inverse) * permuted).sum(axis=1)
+        return float(exceedance(values @ inverse @ values, squares))
+
+    def quantile(self, level, matrix=None):
+        """Return quantiles of the absolute deviations of linear combinations."""
+        matrix = np.eye(len(self.values)) if matrix is None else matrix
+        deviations = (np.abs(row @ self.deviations) for row in matrix)
+        found = [np.quantile(d, level, axis=0, method="higher") for d in deviations]
+        return np.array(found)
+
+
+def exceedance(statistics, permuted):
+    """Return the shares of permuted statistics that are not smaller.
+
+    Beyond the largest of them a generalised Pareto distribution takes their place,
+    whose L-moments are those of the largest statistics.
+    """
+    larger = (permuted >= statistics * (1.0 - ROUNDING)).sum(axis=0)
+    shares = (1.0 + larger) / (1.0 + len(permuted))
+    top = np.sort(permuted, axis=0)[-N_TAIL:]
+    excess = top[1:] - top[0]
+    ranks = np.linspace(0.0, 1.0, len(excess)).reshape(-1, *[1] * (excess.ndim - 1))
+    mean = np.maximum(excess.mean(axis=0), TINY)
+    ratio = mean / (2.0 * (ranks * excess).mean(axis=0) - mean).clip(min=mean * 1e-9)
+    shape = np.clip(2.0 - ratio, 1e-9, None)
+    logs = np.log1p(
+        shape * np.maximum(statistics - top[0], 0.0) / (mean * (1.0 - shape))
+    )
+    tail = N_TAIL / len(permuted) * np.exp(-logs / shape)
+    return np.where(larger < FEW_LARGER, np.minimum(shares, tail), shares)
+
+
+def uncertainty(values, errors, half, interval, freedom=np.inf):
+    """Return columns of a table, with p-values of the t distribution.
+
+    Intervals are at least as wide as ``half`` on each side.
+    """
+    half = np.maximum(half, stats.t.ppf(0.5 * (1.0 + interval), freedom) * errors)
+    ratio = np.abs(values) / np.maximum(errors, TINY)
+    p_value = 2.0 * stats.t.sf(ratio, freedom)
+    low, high = values - half, values + half
+    return {"stderr": errors, "low": low, "high": high, "p_value": p_value}
+
+
+def sandwich(loadings, residuals, rows):
+    """Return the covariance of estimates for any variances of rows, by outcome.
+
+    A squared residual has the mean (1 - h) times the variance of its row, with the
+    leverage h; that part of the variance of all rows is added.
+    """
+    leverage, squares = (loadings * rows).sum(axis=1), residuals**2
+    freedom = max(len(rows) - rows.shape[1], 1)
+    squares += np.outer(leverage, squares.sum(axis=0) / freedom)
+    n_estimates = loadings.shape[1]
+    products = (loadings[:, :, None] * loadings[:, None]).reshape(len(rows), -1)
+    return (squares.T @ products).reshape(-1, n_estimates, n_estimates)
