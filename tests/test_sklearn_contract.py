@@ -3,19 +3,16 @@
 import dataclasses
 import pickle
 import re
-import unittest
-import zlib
 
 import numpy as np
 import pytest
 from fits import data_of, factorization_of, lda_of, mixture_of
-from registry import QUICK, RANDOM_ROWS, ROWS, TARGETS
+from registry import QUICK, TARGETS
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sktemper import (
     AnnealedFactorialMixture,
@@ -38,87 +35,6 @@ from sktemper.schedules import (
     StepSchedule,
 )
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
-
-#: Checks of scikit-learn that test only constructors, parameters and tags.
-OF_PARAMETERS = {
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-}
-#: Each slow check is quick for one of this number of models in turn.
-EVERY = 6
-
-
-def checked():
-    """Yield estimators, checks that may fail, and a function that chooses checks.
-
-    Checks of parameters are quick for the first configuration of each class. The other
-    checks are quick for the first configuration of one of `EVERY` models in turn, and
-    otherwise deep.
-    """
-    seen = set()
-    for place, (name, row) in enumerate(ROWS.items()):
-        for number, (estimator, failures) in enumerate(row.for_sklearn()):
-            is_new = type(estimator) not in seen
-            seen.add(type(estimator))
-
-            def is_quick(check, place=place, is_first=number == 0, is_new=is_new):
-                if check in OF_PARAMETERS:
-                    return is_new
-                turn = zlib.crc32(check.encode()) % EVERY
-                return is_first and turn == place % EVERY
-
-            def is_deep(check, is_quick=is_quick):
-                return not is_quick(check)
-
-            label = f"{name}-{number}"
-            if is_new or number == 0:
-                yield pytest.param(estimator, failures, is_quick, id=f"{label}-quick")
-            yield pytest.param(
-                estimator, failures, is_deep, id=f"{label}-deep", marks=pytest.mark.deep
-            )
-
-
-@pytest.mark.parametrize(("estimator", "failures", "is_chosen"), list(checked()))
-@pytest.mark.filterwarnings(
-    "ignore:The stored numbers of X:UserWarning",  # the checks' data are random
-    "ignore:.*too few rows for full covariances",
-    "ignore:X has values other than 0 and 1, from 1 to 4",
-    "ignore:.*did not converge.*",
-)
-@pytest.mark.filterwarnings("ignore:Single values of columns")
-@pytest.mark.filterwarnings("ignore:Most rows are in components")
-@pytest.mark.filterwarnings("ignore:The lower bound fell")
-@pytest.mark.filterwarnings("ignore:All .* columns are correlated")
-@pytest.mark.filterwarnings("ignore:.*of the start is left in the model")
-def test_scikit_learn_checks(estimator, failures, is_chosen):
-    wrong = []
-    for own, check in estimator_checks_generator(estimator):
-        name = getattr(check, "func", check).__name__
-        if not is_chosen(name):
-            continue
-        try:
-            check(own)
-        except unittest.SkipTest:
-            continue
-        except Exception as error:
-            if name not in failures:
-                error.add_note(f"{name} of {estimator}")
-                wrong.append(error)
-        else:
-            # With random rows the check may pass in some versions of scikit-learn.
-            if failures.get(name, RANDOM_ROWS) != RANDOM_ROWS:
-                wrong.append(AssertionError(f"{name} passes: {failures[name]}"))
-    if wrong:
-        raise ExceptionGroup(repr(estimator), wrong)
-
 
 WEIGHTED = {
     "lda": lda_of(TemperedLDA, batch_size=None, doc_update="variational"),

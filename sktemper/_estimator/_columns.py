@@ -234,7 +234,7 @@ def _move_to(estimator, places, names):
     """Change to other columns; return the estimator."""
     parameters = estimator._parameters_on(places)
     other = _copy_on_columns(estimator, places, names, parameters)
-    estimator.set_params(**parameters)
+    vars(estimator).update(parameters)
     install_results(estimator, other)
     return estimator
 

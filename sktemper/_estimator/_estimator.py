@@ -94,7 +94,7 @@ class ReadyModel:
         attributes = vars(estimator)
         known, values_of = self._parameters
         if known != (names := tuple(attributes)):
-            parameters = (n for n in estimator._get_param_names() if n in attributes)
+            parameters = (n for n in estimator._all_param_names() if n in attributes)
             values_of = operator.itemgetter("state_", "state_", *parameters)
             self._parameters = names, values_of
         state, _, *parameters = values_of(attributes)
@@ -420,17 +420,23 @@ class _FitHooks(FitHooks):
     estimator, work : TemperedEstimator
         The estimator, and the copy in which results are set before a commit.
     problem : Problem
+    X, y : object, default=None
+        Data of the call.  Without y, callbacks get zeros, because a `ScoringMonitor`
+        would log nothing.
+    sample_weight : array-like, default=None
     """
 
-    def __init__(self, estimator, work, problem):
+    def __init__(self, estimator, work, problem, X=None, y=None, sample_weight=None):
         self.estimator, self.work, self.problem = estimator, work, problem
         self._installed = self._task = None
         has_callbacks = bool(getattr(estimator, "_skl_callbacks", ()))
         self.watches_tasks = has_callbacks or bool(estimator.verbose)
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._arguments = {
             "estimator": estimator,
-            "X": problem.data.source,
-            "y": lambda: np.zeros(len(problem.data)),
+            "X": X,
+            "y": lambda: np.zeros(len(problem.data)) if y is None else y,
+            "metadata": metadata,
         }
 
     def plan(self, n_tasks):
@@ -782,13 +788,28 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _settings(self):
         """Return the `Settings` of a model: the parameters, as a fit resolves them."""
-        return Settings(**self.get_params(deep=False) | self._fixed())
+        parameters = {
+            name: getattr(self, name)
+            for name in self._all_param_names()
+            if hasattr(self, name)
+        }
+        return Settings(**parameters | self._fixed())
 
     @classmethod
     @functools.cache
     def _get_param_names(cls):
         # cached, because scikit-learn reads the signature in each `partial_fit`
         return super()._get_param_names()
+
+    @classmethod
+    @functools.cache
+    def _all_param_names(cls):
+        """Return the names of the parameters of the class and of its bases.
+
+        The constructor of a subclass may pass constants for parameters of its base.
+        """
+        bases = (base for base in cls.__mro__ if issubclass(base, TemperedEstimator))
+        return sorted({name for base in bases for name in base._get_param_names()})
 
     #: Attributes of a fit that validation reads.
     _validated = ("n_features_in_", "feature_names_in_")
@@ -919,11 +940,11 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         step: at all planned steps, or at 256 of more steps.
         """
         continued = self.warm_start and hasattr(self, "state_")
-        return self._fit(X, sample_weight, continued, X_val)
+        return self._fit(X, y, sample_weight, continued, X_val)
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, sample_weight, continued, X_val=None, labels=None):
+    def _fit(self, X, y, sample_weight, continued, X_val=None, labels=None):
         earlier = copy_fit(self)
         work = new_estimator(self, fit_results(earlier) if continued else {})
         work._warned = {"hot": True}  # callbacks may use a model above T=1
@@ -947,7 +968,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 n_runs = self.n_init
                 starts = new_states(problem, n_runs, self.random_state, work._fixed())
             rate = stream_rate(self)
-            hooks = _FitHooks(self, work, problem)
+            hooks = _FitHooks(self, work, problem, X, y, sample_weight)
             run = fit(problem, training_settings(self), starts, n_runs, hooks)
             hooks.close()
             run.state.stream = None

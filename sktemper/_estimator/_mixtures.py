@@ -19,7 +19,7 @@ from sklearn.utils import check_array, check_random_state
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._frames import data_frame, is_frame
 from .._utils._notices import warn_once
-from .._utils._results import copy_fit
+from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
 from ..model import Request
@@ -302,7 +302,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         completed fits if there is one.
         """
         continued = self.warm_start and hasattr(self, "state_")
-        return self._fit(X, sample_weight, continued, X_val, labels)
+        return self._fit(X, y, sample_weight, continued, X_val, labels)
 
     def _checked_labels(self, labels, data):
         """Return valid labels of `Data`, indices or probabilities; None if unknown."""
@@ -520,7 +520,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _refitted(self, X, sample_weight, seed):
         """Return a mixture of the same type fitted to weighted rows."""
-        other = clone(self).set_params(random_state=seed)
+        other = new_estimator(clone(self), random_state=seed)
         return other.fit(X, sample_weight=sample_weight)
 
     # -- criteria ----------------------------------------------------------------------

@@ -29,10 +29,10 @@ def new_estimator(estimator, results=(), **parameters):
     results : dict
         Attributes by name.
     **parameters : dict
-        Parameters that replace those of the estimator.
+        Parameters that replace those of the estimator.  The constructor of a subclass
+        need not have them.
     """
-    parameters = estimator.get_params(deep=False) | parameters
-    other = type(estimator)(**parameters)
+    other = type(estimator)(**estimator.get_params(deep=False))
     vars(other).update(_other_attributes(estimator) | parameters | dict(results))
     other._result_names = frozenset(results)
     return other

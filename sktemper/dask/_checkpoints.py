@@ -50,7 +50,7 @@ class Checkpoints:
             return estimator
         if self._found(UNFINISHED):
             labels = more.get("covariates")
-            estimator._fit(X, sample_weight, True, X_val, labels)
+            estimator._fit(X, None, sample_weight, True, X_val, labels)
         else:
             estimator.fit(X, sample_weight=sample_weight, X_val=X_val, **more)
         self._write(FINISHED)

@@ -220,9 +220,8 @@ def separated(estimator, X, sample_weight):
         other._end_of_fit_checks = ()  # those of the first fit have named the words
         fit_on(other, estimator.max_iter / 2, X, sample_weight)
     vars(other).pop("_end_of_fit_checks", None)
-    return other.set_params(
-        max_iter=estimator.max_iter, warm_start=estimator.warm_start
-    )
+    vars(other).update(max_iter=estimator.max_iter, warm_start=estimator.warm_start)
+    return other
 
 
 def _with_alphas(estimator, topics, alphas, eta):

@@ -500,14 +500,14 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         completed fits if there is one.
         """
         continued = self.warm_start and hasattr(self, "state_")
-        return self._fit(X, sample_weight, continued, X_val, covariates)
+        return self._fit(X, y, sample_weight, continued, X_val, covariates)
 
-    def _fit(self, X, sample_weight, continued, X_val=None, labels=None):
+    def _fit(self, X, y, sample_weight, continued, X_val=None, labels=None):
         self._validate_params()
         if not continued and starts_with_more(self):
-            fit_with_more(self, X, sample_weight, X_val, labels)
+            fit_with_more(self, X, y, sample_weight, X_val, labels)
             return self
-        return super()._fit(X, sample_weight, continued, X_val, labels)
+        return super()._fit(X, y, sample_weight, continued, X_val, labels)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

@@ -349,14 +349,14 @@ def starts_with_more(estimator):
     return True
 
 
-def fit_with_more(estimator, X, sample_weight, X_val, covariates):
+def fit_with_more(estimator, X, y, sample_weight, X_val, covariates):
     """Fit more topics, merge them, and continue the fit."""
     more = new_estimator(
         estimator, n_components=estimator.n_start_components, n_start_components=None
     )
     more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
-    given = {"X_val": X_val, "covariates": covariates}
-    more.fit(X, None, sample_weight, **given)
+    given = {"y": y, "X_val": X_val, "covariates": covariates}
+    more.fit(X, sample_weight=sample_weight, **given)
     merged = more
     for _ in range(N_MERGES if estimator.n_components is None else 1):
         n_before, merged = (
@@ -377,8 +377,8 @@ def fit_with_more(estimator, X, sample_weight, X_val, covariates):
 
 def fit_on(estimator, max_iter, X, sample_weight=None, **given):
     """Continue the fit for half of its usual number of passes."""
-    estimator.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
-    estimator.fit(X, None, sample_weight, **given)
+    vars(estimator).update(warm_start=True, max_iter=math.ceil(max_iter / 2))
+    estimator.fit(X, sample_weight=sample_weight, **given)
 
 
 def _distinct(estimator, X, sample_weight):

@@ -40,6 +40,7 @@ from .._utils._arguments import Interval, WholeNumber, refuse
 from .._utils._frames import is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import is_first, warn
+from .._utils._results import new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import (
     check_labels_differ,
@@ -408,7 +409,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
         The descriptions of the columns do not change.
         """
-        other = clone(self).set_params(random_state=seed)
+        other = new_estimator(clone(self), random_state=seed)
         other._same_columns = self.columns_
         return other.fit(X, sample_weight=sample_weight)
 

@@ -10,8 +10,9 @@ from sklearn.base import clone
 from .._utils._typing import ArrayLike
 from . import _objectives, _parameters, _predictive, _steps
 from ._case import Case, Skip
+from ._expected import expected_failed_checks
 
-__all__ = ["check_model"]
+__all__ = ["check_model", "expected_failed_checks"]
 
 #: Name of the check that creates the case for all others.
 START = "check_the_model_starts"

@@ -1,0 +1,66 @@
+"""Checks of scikit-learn that estimators are expected to fail, with the reasons."""
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+
+_SPARSE = "check_estimator_sparse_matrix", "check_estimator_sparse_array"
+_WEIGHTS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+_ALL_ITEMS = "predict returns the ratings of all items, (n_samples, n_items)."
+_NO_CLASSIFIER = (
+    "For scikit-learn, a class with predict_proba is a classifier of 2 or 4 classes."
+)
+_OTHER_BATCHES = (
+    "Repeated rows are in other batches and in another order than weighted rows, each "
+    "row has separate noise, and D and S are numbers of rows without weights."
+)
+_ILL_CONDITIONED = (
+    "The rows are fewer than the columns. Priors of full covariances that are learned "
+    "from them are so ill-conditioned that rounding errors of sums in another order "
+    "show after moves."
+)
+_RANDOM_ROWS = "Starts are random rows, and the check has the rows in another order."
+
+
+def expected_failed_checks(estimator: BaseEstimator) -> dict[str, str]:
+    """Return the checks of scikit-learn that an estimator may fail, with the reasons.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An estimator of this package, or of a subclass, with the parameters with which
+        it is checked.
+
+    Returns
+    -------
+    reasons : dict of str
+        Reasons by the name of the check.  All other checks pass.
+
+    Examples
+    --------
+    scikit-learn's ``check_estimator`` takes the dict, and ``parametrize_with_checks``
+    takes the function, each as ``expected_failed_checks``:
+
+    >>> from sktemper import AnnealedLDA, AnnealedMatrixFactorization
+    >>> from sktemper.testing import expected_failed_checks
+    >>> sorted(expected_failed_checks(AnnealedMatrixFactorization(2)))
+    ['check_estimator_sparse_array', 'check_estimator_sparse_matrix']
+    >>> expected_failed_checks(AnnealedLDA(2, batch_size=None))
+    {}
+    """
+    tags, reasons = get_tags(estimator).input_tags, {}
+    if tags.sparse and hasattr(estimator, "predict"):
+        is_mixture = hasattr(estimator, "predict_proba")
+        reason = _NO_CLASSIFIER if is_mixture else _ALL_ITEMS
+        reasons |= dict.fromkeys(_SPARSE, reason)
+    is_full = getattr(estimator, "covariance_type", None) == "full"
+    is_noisy = hasattr(estimator, "effective_batch_size") or estimator.gradient_noise
+    if estimator.batch_size is not None or is_noisy:
+        reasons |= dict.fromkeys(_WEIGHTS, _OTHER_BATCHES)
+    elif is_full and getattr(estimator, "priors", "learned") == "learned":
+        reasons |= dict.fromkeys(_WEIGHTS, _ILL_CONDITIONED)
+    elif tags.categorical:
+        reasons |= dict.fromkeys(_WEIGHTS, _RANDOM_ROWS)
+    return reasons
