@@ -188,7 +188,8 @@ def test_clusters_that_are_gaussian_are_components(covariance_type):
 def test_samples_of_small_weights_have_a_cluster():
     X = np.random.default_rng(0).normal(size=(30, 3))
     mixture = AnnealedGaussianMixture(3, random_state=0)
-    mixture.fit(X, sample_weight=np.full(30, 0.01))
+    with pytest.warns(UserWarning, match="Weights count rows"):
+        mixture.fit(X, sample_weight=np.full(30, 0.01))
     assert mixture.n_active_components_ == 0
     assert mixture.n_clusters_ == 1
     assert (mixture.predict_clusters(X) == 0).all()

@@ -25,9 +25,11 @@ TEMPERATURE_TOL = 1e-9
 def warn_of_the_end(estimator, run):
     if run.state.progress.steps == 0:  # max_iter=0: the result is the start
         return
+    # advice on the components would be wrong where weights are the fault
+    own = () if "weights" in estimator._warned else estimator._end_of_fit_checks
     if not is_above_one(estimator):
         estimator._warned.clear()
-    for check in (*END_OF_FIT_CHECKS, *estimator._end_of_fit_checks):
+    for check in (*END_OF_FIT_CHECKS, *own):
         message = check(estimator, run)
         if message is not None:
             warn_of_fit(message)

@@ -50,7 +50,7 @@ from .._utils._arguments import (
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._checksums import checked, with_checksum
 from .._utils._linalg import one_blas_thread
-from .._utils._notices import log, warn
+from .._utils._notices import log, warn, warn_once
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, fit_results, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
@@ -326,6 +326,29 @@ def validated_weight(sample_weight, X):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
     )
+
+
+def _warn_of_light_weights(estimator, weight):
+    """Warn if weights leave at most one row for each component, of more rows.
+
+    Weights that sum to 1 do so.  Weights of decays and probabilities seldom do, because
+    their largest weight is about 1.
+    """
+    if weight is None:
+        return
+    n_rows, total = int(np.count_nonzero(weight)), float(weight.sum())
+    most = estimator._fixed().get("n_components", 1)
+    are_few = total < most or np.isclose(total, most)
+    if n_rows > most and are_few and weight.max() < 1:
+        warn_once(
+            estimator,
+            "weights",
+            f"sample_weight sums to {total:.4g} for {n_rows} rows. Weights count rows, "
+            f"so that the fit has at most one row for each of n_components={most}. If "
+            "the weights only compare rows with each other, multiply them by "
+            f"{n_rows / total:.6g}, so that their mean is 1.",
+            UserWarning,
+        )
 
 
 def known_names(estimator):
@@ -895,7 +918,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, by which their statistics are multiplied.
+            Number of times that each sample counts, which may be a fraction.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation data, of any kind that ``X`` may have.  They are scored after
@@ -965,6 +988,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
+                _warn_of_light_weights(work, problem.sample_weight)
                 n_runs = self.n_init
                 starts = new_states(problem, n_runs, self.random_state, work._fixed())
             rate = stream_rate(self)
@@ -1316,7 +1340,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, by which their statistics are multiplied.
+            Number of times that each sample counts, which may be a fraction.
         times : array-like of shape (n_samples,) or scalar, default=None
             Dates or times of the samples, which must not decrease: anything that
             `numpy` converts to ``datetime64``, such as strings "2024-05-31" or a column
@@ -1354,6 +1378,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         if labels is not None:
             problem = replace(problem, labels=work._checked_labels(labels, data))
         if fresh:
+            _warn_of_light_weights(work, problem.sample_weight)
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
         else:
             state = _continued_state(work)

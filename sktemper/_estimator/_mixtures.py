@@ -258,7 +258,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         y : None
             Ignored: searches scored by true labels pass these labels as ``y``.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, by which their statistics are multiplied.
+            Number of times that each sample counts, which may be a fraction.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation data, scored after each ``evaluate_every`` passes, or after each

@@ -51,7 +51,7 @@ def fit(
     every : int, default=None
         Number of steps and moves between two checkpoints; None means 20.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
-        Factors of the samples' statistics, held in the memory of this process.
+        Numbers of times that samples count, held in the memory of this process.
     X_val : dask array, list of Delayed or Future, collection on disk, or data in \
             memory, default=None
         Validation data, see `TemperedEstimator.fit`.  Data on the cluster are scored

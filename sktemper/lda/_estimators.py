@@ -454,7 +454,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, by which their statistics are multiplied.
+            Number of times that each sample counts, which may be a fraction.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation data, scored after each ``evaluate_every`` passes, or after each
@@ -529,7 +529,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, by which their statistics are multiplied.
+            Number of times that each sample counts, which may be a fraction.
         times : array-like of shape (n_samples,) or scalar, default=None
             Dates or times of the samples, which must not decrease, see
             `TemperedEstimator.partial_fit`.

@@ -500,7 +500,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, by which their statistics are multiplied.
+            Number of times that each sample counts, which may be a fraction.
         times : array-like of shape (n_samples,) or scalar, default=None
             Dates or times of the samples, which must not decrease.  A scalar is the
             time of the whole chunk.  Times are required if the learning rate is a
