@@ -1,5 +1,6 @@
 """Warnings at the end of a fit, and the state of an estimator after it."""
 
+import math
 import pickle
 import threading
 import warnings
@@ -38,11 +39,8 @@ from sktemper import (
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
 )
-from sktemper._estimator._end_of_fit import (
-    LARGEST_CHANGE,
-    bound_still_moved,
-    largest_final_change,
-)
+from sktemper._engine._state import Convergence
+from sktemper._estimator._end_of_fit import bound_still_moved, has_converged
 from sktemper._utils import _notices
 from sktemper.moves import BirthMoves, SplitMergeMoves
 from sktemper.schedules import ConstantSchedule, LinearSchedule
@@ -68,15 +66,35 @@ def stream_of(name, **parameters):
 # -- convergence -----------------------------------------------------------------------
 
 
-def test_rounding_errors_of_large_bounds_are_no_changes():
-    convergence = SimpleNamespace(lower_bound=-1e9)
-    state = SimpleNamespace(dtype=np.dtype(np.float32), convergence=convergence)
-    run = SimpleNamespace(train=range(10), state=state)
-    largest = largest_final_change(SimpleNamespace(tol=1e-3), run)
-    assert largest == pytest.approx(8e9 * np.finfo(np.float32).eps)
-    convergence.lower_bound = -1.0
-    assert largest_final_change(SimpleNamespace(tol=1e-3), run) == LARGEST_CHANGE * 10
-    assert largest_final_change(SimpleNamespace(tol=1.0), run) == 1.0
+def test_convergence_is_judged_by_what_more_steps_would_change():
+    """Changes of .5, .25, ... leave as much as the last; steady changes do not end."""
+    convergence = Convergence(lower_bound=0.0)
+    assert math.isnan(convergence.gain_left)
+    convergence.follow([1.0])
+    assert convergence.gain_left == math.inf
+    convergence.follow([1.5, 1.75])
+    assert (convergence.bound_change, convergence.gain_left) == (0.25, 0.25)
+    convergence.follow([2.0])
+    assert convergence.gain_left == math.inf
+    convergence.follow([1.9])
+    assert convergence.gain_left == pytest.approx(0.1)
+    convergence.follow([-1e9])
+    progress = SimpleNamespace(total_rows=10)
+    dtype = np.dtype(np.float32)
+    state = SimpleNamespace(dtype=dtype, convergence=convergence, progress=progress)
+    rounding = 8 * (1e9 + 10) * np.finfo(np.float32).eps
+    for tol, least in ((1e-3, rounding), (200.0, 2000.0)):
+        assert has_converged(state, tol, 0.99 * least)
+        assert not has_converged(state, tol, 1.01 * least)
+
+
+def test_one_pass_does_not_show_convergence():
+    X, _ = clusters(2, 60, 2)
+    mixture = TemperedGaussianMixture(2, tempering=None, moves=None, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="One pass at T=1 does not"):
+        mixture.set_params(max_iter=1).fit(X)
+    assert not mixture.converged_
+    mixture.set_params(batch_size=20, learning_rate=0.9).fit(X)  # nothing is known
 
 
 @pytest.mark.every(5)
@@ -145,10 +163,10 @@ def test_convergence_is_judged_after_moves():
 
 
 def test_a_bound_that_fell_is_no_change_of_too_few_passes():
-    convergence = SimpleNamespace(lower_bound=-10.0, bound_change=-1.0)
+    convergence = Convergence(-10.0, -1.0)
     progress = SimpleNamespace(passes=7, planned_passes=7, steps=7)
     estimator = SimpleNamespace(n_iter_no_change=None, max_iter=7)
-    estimator._largest_final_change = lambda run: 0.1
+    estimator._has_converged = lambda state: False
 
     def message(**moves):
         history = SimpleNamespace(to_dict=lambda: moves)

@@ -252,6 +252,5 @@ class WholePasses:
         progress.steps += n_steps
         progress.samples += len(self.rows) * n_steps
         progress.seconds += seconds
-        before, now = [convergence.lower_bound, *bounds.tolist()][-2:]
-        convergence.lower_bound, convergence.bound_change = now, now - before
+        convergence.follow(bounds)
         convergence.start_share = 0.0

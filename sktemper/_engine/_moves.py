@@ -263,9 +263,9 @@ def _move(trials, moves, state, best):
 def _commit(state, outcome, hooks, begin):
     if outcome.chosen is not None:
         state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
+        start_share = state.convergence.start_share
         chosen = outcome.chosen.convergence
-        state.convergence.lower_bound = chosen.lower_bound
-        state.convergence.bound_change = chosen.bound_change
+        state.convergence = replace(chosen, start_share=start_share)
         state.local = None
     state.moves = outcome.moves
     state.progress.seconds += time.perf_counter() - begin
@@ -653,8 +653,7 @@ class _Trials:
             ends = watches and number >= n_steps - 2
             now = ascent.local_step(ends or (given_up is not None and number > 0))
             if watches:
-                trial.convergence.bound_change = now - before
-                trial.convergence.lower_bound = now
+                trial.convergence.follow([now])
             if given_up is not None and not math.isnan(now - before):
                 if given_up(before, now, n_steps - number):
                     return False
@@ -681,9 +680,8 @@ class _Trials:
             trial.globals_, trial.hyper = ascent.parameters()
             n_done, bounds = n_done + outcome.n_done, outcome.bounds[1]
             bounds = np.append(before, bounds)
-            if watches and len(bounds) > 1:
-                trial.convergence.lower_bound = float(bounds[-1])
-                trial.convergence.bound_change = float(bounds[-1] - bounds[-2])
+            if watches:
+                trial.convergence.follow(bounds[1:])
             trial.local, trial.progress.steps = ascent.local, n_done
             trial.progress.samples = n_done * len(batch.rows)
             if outcome.status != AscentInOneCall.GIVEN_UP:

@@ -255,11 +255,35 @@ class Convergence:
         Change of `lower_bound` in the last step, or NaN.
     start_share : float
         Weight of the initial parameters in the current parameters.
+    earlier_change : float
+        Change of `lower_bound` in the step before the last, or NaN.
     """
 
     lower_bound: float = math.nan
     bound_change: float = math.nan
     start_share: float = 1.0
+    earlier_change: float = math.nan
+
+    def follow(self, bounds):
+        """Note the lower bounds of consecutive steps; NaN is an unknown bound."""
+        for bound in bounds[-3:]:
+            self.earlier_change = self.bound_change
+            self.bound_change = float(bound - self.lower_bound)
+            self.lower_bound = float(bound)
+
+    @property
+    def gain_left(self):
+        """Rise of the bound by more steps, if changes shrink as in the last two.
+
+        If they did not both rise, it is the size of the last.  It is infinite if they
+        did not shrink, or are unknown.
+        """
+        change, earlier = self.bound_change, self.earlier_change
+        if math.isnan(change):
+            return math.inf
+        if change <= 0 or earlier <= 0:
+            return abs(change)
+        return change**2 / (earlier - change) if change < earlier else math.inf
 
 
 @dataclass

@@ -268,6 +268,5 @@ def _commit(state, globals_, batch, inputs, outcome):
     # the rate of all steps so far was 0, as in a warm-up
     if outcome.rate == 0 and convergence.start_share == 1:
         progress.idle_steps, progress.idle_samples = progress.steps, progress.samples
-    convergence.bound_change = outcome.lower_bound - convergence.lower_bound
-    convergence.lower_bound = outcome.lower_bound
+    convergence.follow([outcome.lower_bound])
     convergence.start_share *= 1.0 - outcome.rate

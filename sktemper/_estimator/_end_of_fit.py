@@ -13,9 +13,6 @@ LARGEST_START_SHARE = 0.1
 #: If the median step is shortened to less than this share of its rate, the noise is the
 #: reason that the start remains.
 LEAST_RATE_SHARE = 0.5
-#: Largest change of the lower bound in the last step of a converged fit, in nats per
-#: sample.  This is the default of ``tol`` for held-out scores.
-LARGEST_CHANGE = 1e-3
 #: A stream causes a warning if it has at least this multiple of `total_samples`.
 MOST_TOTALS = 3
 #: Temperatures up to 1 plus this number count as 1.
@@ -102,10 +99,16 @@ def start_is_left(estimator, run):
 
 
 def bound_still_moved(estimator, run):
-    progress, change = run.state.progress, run.state.convergence.bound_change
+    progress, convergence = run.state.progress, run.state.convergence
     stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
-    if stopped or not abs(change) > estimator._largest_final_change(run):
+    is_unknown = math.isnan(convergence.lower_bound)  # as with mini-batches
+    if stopped or is_unknown or estimator._has_converged(run.state):
         return None
+    change = convergence.bound_change
+    if math.isnan(change):
+        return (
+            "One pass at T=1 does not show whether the fit converged. Raise max_iter."
+        )
     moved = "fell" if change < 0 else "still changed"
     begin = f"The lower bound {moved} by {abs(change):.3g} in the last"
     if _moves_were_last(run.state):
@@ -145,10 +148,17 @@ END_OF_FIT_CHECKS = (
 )
 
 
-def largest_final_change(estimator, run):
-    state = run.state
-    rounding = 8 * float(np.finfo(state.dtype).eps) * abs(state.convergence.lower_bound)
-    return max(estimator.tol, LARGEST_CHANGE * len(run.train), rounding)
+def has_converged(state, tol, change):
+    """Return whether a change of the lower bound is at most ``tol`` per row.
+
+    A fit also ends if its last change is below ``tol``, and rounding errors, of the
+    bound and of the sum of the rows' parts, are no changes.
+    """
+    convergence, n_rows = state.convergence, state.progress.total_rows
+    rounding = 8 * float(np.finfo(state.dtype).eps)
+    rounding *= abs(convergence.lower_bound) + n_rows
+    is_large = abs(change) > max(tol * n_rows, rounding)
+    return bool(not is_large or abs(convergence.bound_change) < tol)
 
 
 def is_above_one(estimator):

@@ -64,8 +64,8 @@ from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
 from ._constructors import complete_docstring
 from ._end_of_fit import (
+    has_converged,
     is_above_one,
-    largest_final_change,
     warn_if_above_one,
     warn_of_a_long_stream,
     warn_of_the_end,
@@ -878,9 +878,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _is_logged(self, passes):
         return True
 
-    def _largest_final_change(self, run):
-        """Return the largest last change of the lower bound of a converged fit."""
-        return largest_final_change(self, run)
+    def _has_converged(self, state):
+        """Return whether the lower bound has converged, as far as it is known."""
+        return has_converged(state, self.tol, state.convergence.bound_change)
 
     def _compute_dtype(self, X):
         """Return the dtype of kernels and public arrays for these data."""

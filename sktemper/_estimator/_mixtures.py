@@ -24,6 +24,8 @@ from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
 from ..model import Request
 from ..moves import NoMoves
+from ._copies import rows_repeat
+from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator, validated_weight
 from ._streams import alarms, clear_memory, prevalence, renewals
 
@@ -199,6 +201,11 @@ def _sample_weights(rows, sample_weight):
 
 
 # -- mixtures -------------------------------------------------------------------------
+def about_components(estimator, run):
+    """Return a warning about components, which `_finish` has stored."""
+    return estimator._advice_
+
+
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
@@ -216,6 +223,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     """
 
+    _end_of_fit_checks = (about_components,)
     bic, aic, plain_is_better_ = bic, aic, plain_is_better
     clear_memory, alarms_ = clear_memory, alarms
     prevalence_, renewals_ = prevalence, renewals
@@ -334,6 +342,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         prepared = model.prepare(state.globals_, state.hyper)
         labels = np.concatenate(list(problem.map(_labels, prepared, values=known)))
         self._labels_and_bound_ = labels, bound
+        self._advice_ = rows_repeat(self, problem.sample[0], len(problem.data))
 
     def _training_results(self):
         self._state()
@@ -449,9 +458,15 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def converged_(self) -> bool:
-        """Whether the lower bound converged, in a `fit` with ``batch_size=None``."""
-        state = self._state()
-        return bool(abs(state.convergence.bound_change) < self.tol)
+        """Whether more passes would raise the lower bound by at most ``tol`` per row.
+
+        It is known after a `fit` with ``batch_size=None``.
+        """
+        return self._has_converged(self._state())
+
+    def _has_converged(self, state):
+        # a slow rise may end with fewer components
+        return has_converged(state, self.tol, state.convergence.gain_left)
 
     @property
     def lower_bounds_(self) -> list[float]:

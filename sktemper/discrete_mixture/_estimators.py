@@ -276,10 +276,12 @@ class TemperedMultinomialMixture(_DiscreteMixture):
         Returns
         -------
         words : list of n_components lists of str
-            The most probable word first.
+            The most probable word first; an empty list for an empty component.
         """
         self._check_fitted()
-        return top_words(self.components_, self._names(feature_names), n_words)
+        words = top_words(self.components_, self._names(feature_names), n_words)
+        active = set(self._active())
+        return [own if k in active else [] for k, own in enumerate(words)]
 
     @property
     def components_(self) -> np.ndarray:

@@ -67,11 +67,6 @@ if TYPE_CHECKING:
 
 
 # -- the estimators of the Gaussian mixture --------------------------------------------
-def about_components(estimator, run):
-    """Return a warning about missing components or priors that merge clusters."""
-    return estimator._advice_
-
-
 #: Default of scikit-learn, which ``priors="scikit-learn"`` restores.
 REG_COVAR = 1e-6
 
@@ -177,7 +172,6 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         "reg_covar",
     )
 
-    _end_of_fit_checks = (about_components,)
     _min_samples = 2  # the start needs a covariance
 
     _check_first = check_first_columns
@@ -290,7 +284,8 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     def _finish(self, problem, state):
         """Store results, and a warning about the data, the components or the priors."""
         super()._finish(problem, state)
-        self._advice_ = about_binary_data(problem.sample[0])
+        if self._advice_ is None:
+            self._advice_ = about_binary_data(problem.sample[0])
         if self._advice_ is None:
             self._advice_ = self._advice_about_narrow_columns(problem, state)
         if self._advice_ is None and state.moves is not None and state.moves.n_proposed:
@@ -330,10 +325,6 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         free = {f"{part}_prior": None for part in LEARNED}
         settings = settings.replaced(priors="learned", **free)
         return self._make_model(settings, model.n_features, model.dtype)
-
-    def _largest_final_change(self, run):
-        """Return ``tol``, so that `converged_` means the same as in scikit-learn."""
-        return self.tol
 
     def _is_logged(self, passes):
         return passes % self.verbose_interval == 0

@@ -10,7 +10,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import TemperedEstimator, Training, training_constructor
+from .._estimator import (
+    TemperedEstimator,
+    Training,
+    has_converged,
+    training_constructor,
+)
 from .._families import unpacked
 from .._ranking._best import UserEntries
 from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
@@ -169,8 +174,9 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     def _check_range(self, X, dtype, training=False):
         check_values(X, dtype, training=training)
 
-    def _largest_final_change(self, run):
-        return max(super()._largest_final_change(run), LARGEST_CHANGE * len(run.train))
+    def _has_converged(self, state):
+        change = state.convergence.bound_change
+        return has_converged(state, max(self.tol, LARGEST_CHANGE), change)
 
     def _check_enough(self, data):
         if not any(matrix.data.any() for matrix in data.validated):

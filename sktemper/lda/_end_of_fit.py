@@ -3,9 +3,9 @@
 import numpy as np
 
 from .._estimator import LARGEST_START_SHARE, is_above_one
+from .._families import USED
 from ..schedules import Clock
 from ._common import CommonPart
-from ._merging import LARGEST_EMPTY
 
 #: Two topics are near copies if the cosine of their word weights is above this.
 LEAST_COSINE = 0.95
@@ -23,13 +23,14 @@ MOST_NAMED = 5
 def topics_are_empty(estimator, run):
     if not _is_final(estimator, run):
         return None
-    tokens = run.state.globals_.tokens().sum(axis=0)
-    empty = np.flatnonzero(tokens < LARGEST_EMPTY * tokens.mean())
+    empty = empty_topics(run.state.globals_.tokens())
     if len(empty) == 0:
         return None
+    n_left = max(estimator.n_components - len(empty), 1)
     return (
-        f"Empty topics: {_named(empty)}; {len(empty)} of {len(tokens)}. They have "
-        f"almost no words. {_advice(estimator, run)}"
+        f"Empty topics: {_named(empty)}; {len(empty)} of {estimator.n_components}. "
+        "They have less than half of a token of any word, or other topics have most "
+        f"of its tokens: top_words shows words by chance. {_advice(estimator, run, f'lower n_components to {n_left}')}"
     )
 
 
@@ -43,7 +44,7 @@ def topics_are_copies(estimator, run):
     return (
         "Topics that are near copies: "
         f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {LEAST_COSINE}). "
-        f"{_advice(estimator, run)}"
+        f"{_advice(estimator, run, 'lower n_components, or call merge_topics()')}"
     )
 
 
@@ -62,22 +63,19 @@ def words_are_common(estimator, run):
     )
 
 
-def _advice(estimator, run):
-    """Return advice about empty or equal topics.
+def _advice(estimator, run, remedy):
+    """Return advice about empty or equal topics, with the remedy for good starts.
 
     The advice depends on the start of the fit.  If the start was computed from the
     data, empty or equal topics show that the data support fewer topics, and another
     start does not help.
     """
     if estimator.init is None and estimator.init_params == "spectral":
-        advice = (
-            "The data do not distinguish this many topics: lower n_components, or "
-            "merge superfluous topics with merge_topics()."
-        )
+        advice = f"The data do not distinguish this many topics: {remedy}."
     else:
         advice = (
             "Use a start that is computed from the data (init=None and "
-            "init_params='spectral'), lower n_components, or use merge_topics()."
+            f"init_params='spectral'), or {remedy}."
         )
     temperature = _start_beside_the_critical_temperatures(run)
     return advice if temperature is None else f"{temperature} {advice}"
@@ -108,6 +106,20 @@ def _start_beside_the_critical_temperatures(run):
 
 #: The checks, in the order of their warnings.
 END_OF_FIT_CHECKS = (topics_are_empty, topics_are_copies, words_are_common)
+
+
+def empty_topics(tokens):
+    """Return the topics that have no word.
+
+    A topic has a word if it has half of a token of it, and half as many tokens as the
+    topic with the most.  Empty topics have small fractions of tokens.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_features, n_topics)
+    """
+    least = np.maximum(tokens.max(axis=1), 2 * USED) / 2
+    return np.flatnonzero(~(tokens >= least[:, None]).any(axis=0))
 
 
 def near_copies(topic_word):
