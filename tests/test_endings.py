@@ -69,7 +69,7 @@ def stream_of(name, **parameters):
 def test_convergence_is_judged_by_what_more_steps_would_change():
     """Changes of .5, .25, ... leave as much as the last; steady changes do not end."""
     convergence = Convergence(lower_bound=0.0)
-    assert math.isnan(convergence.gain_left)
+    assert convergence.gain_left == math.inf
     convergence.follow([1.0])
     assert convergence.gain_left == math.inf
     convergence.follow([1.5, 1.75])

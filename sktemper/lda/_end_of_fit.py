@@ -26,11 +26,11 @@ def topics_are_empty(estimator, run):
     empty = empty_topics(run.state.globals_.tokens())
     if len(empty) == 0:
         return None
-    n_left = max(estimator.n_components - len(empty), 1)
+    remedy = f"lower n_components to {max(estimator.n_components - len(empty), 1)}"
     return (
         f"Empty topics: {_named(empty)}; {len(empty)} of {estimator.n_components}. "
-        "They have less than half of a token of any word, or other topics have most "
-        f"of its tokens: top_words shows words by chance. {_advice(estimator, run, f'lower n_components to {n_left}')}"
+        "No word has many tokens there, so that top_words shows words by chance. "
+        f"{_advice(estimator, run, remedy)}"
     )
 
 
