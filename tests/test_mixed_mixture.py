@@ -344,7 +344,6 @@ def test_temperatures_are_inferred():
     assert adjusted_rand_score(y, mixture.labels_) > 0.8
 
 
-@pytest.mark.filterwarnings("ignore:One pass at T=1")
 @pytest.mark.parametrize("bad", [0.3, (0.1, -1.0), (1.0, np.nan)])
 def test_log_c_takes_a_pair_of_priors(bad):
     X = mixed_of(200)

@@ -275,15 +275,16 @@ class Convergence:
     def gain_left(self):
         """Rise of the bound by more steps, if changes shrink as in the last two.
 
-        If they did not both rise, it is the size of the last.  It is infinite if they
-        did not shrink, or are unknown.
+        It is at least the last change, because changes shrink slower later.  It is
+        infinite if they did not shrink, or are unknown.
         """
         change, earlier = self.bound_change, self.earlier_change
         if math.isnan(change):
             return math.inf
         if change <= 0 or earlier <= 0:
             return abs(change)
-        return change**2 / (earlier - change) if change < earlier else math.inf
+        left = change / (earlier - change) if change < earlier else math.inf
+        return change * max(left, 1.0)
 
 
 @dataclass

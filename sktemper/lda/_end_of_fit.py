@@ -26,7 +26,8 @@ def topics_are_empty(estimator, run):
     empty = empty_topics(run.state.globals_.tokens())
     if len(empty) == 0:
         return None
-    remedy = f"lower n_components to {max(estimator.n_components - len(empty), 1)}"
+    n_left = max(estimator.n_components - len(empty), 1)
+    remedy = f"lower n_components until no topic is empty, as to {n_left}"
     return (
         f"Empty topics: {_named(empty)}; {len(empty)} of {estimator.n_components}. "
         "No word has many tokens there, so that top_words shows words by chance. "
