@@ -308,7 +308,7 @@ def test_a_value_far_from_all_others_does_not_separate_classes(method, far):
     np.testing.assert_allclose(found.coef_[1], expected.coef_[1], rtol=1e-4)
     y[0] = 0
     found = class_regression(np.eye(2)[y], z.tolist(), method=method, reference=0)
-    assert abs(found.coef_[1, 1]) < 10 / far
+    assert abs(found.coef_[1, 1]) < 30 / far
 
 
 def test_invalid_posteriors_and_covariates_are_refused():

@@ -127,8 +127,11 @@ class Design:
                 f"Some of the covariates {self.names[1:]} are sums of others: leave "
                 "one out."
             )
-        # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted
-        # from b0.
-        units = np.diag(1.0 / spread)
-        units[0, 1:] = -centre[1:] / spread[1:]
-        return units, scaled
+        return units_of(centre, spread), scaled
+
+
+def units_of(centre, spread):
+    """Return the matrix from coefficients of (z - c) / s to those of z."""
+    units = np.diag(1.0 / spread)
+    units[0, 1:] = -centre[1:] / spread[1:]
+    return units

@@ -12,6 +12,8 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from .._utils._arguments import check_interval, refuse
 from .._utils._design import named_columns
 from .._utils._frames import data_frame
+from .._utils._inference import SEED, TINY, Permuted, uncertainty
+from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from ._regression import (
     checked_classes,
@@ -30,16 +32,22 @@ RANK_TOL = 1e-9
 #: Standard errors below the first, and differences below the second, relative to the
 #: unit of the outcome, are rounding errors.
 LEAST_ERROR, LEAST_DIFFERENCE = 1e-8, 1e-6
+#: Smaller p-values of equal means of both methods show that numbers are not normal.
+LEAST_P = 0.001
+#: So do standard errors that are larger by this factor.
+MOST_LOSS = 1.2
 
 
 class _Outcome(NamedTuple):
-    """Estimates of an outcome: (n_classes, n_options), and their covariance."""
+    """Estimates of an outcome: (n_classes, n_options), and their uncertainty."""
 
     name: Any
     options: list
     estimates: np.ndarray
     covariance: np.ndarray  # of the flattened estimates
     unit: float
+    permuted: Permuted  # estimates of "bch"
+    ratio: np.ndarray  # of standard errors to those of "bch", (n_classes, n_options)
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,8 @@ class ClassOutcomes:
     method : {"bch", "ml"}
     outcomes : list of tuple
         Name, options, estimates of shape (n_classes, n_options), the covariance of the
-        flattened estimates, and the unit (the standard deviation of a number, 1 for
-        shares), of each outcome.
+        flattened estimates, the unit (the standard deviation of a number, 1 for
+        shares), and permutations of the samples, of each outcome.
     """
 
     classes: np.ndarray
@@ -80,25 +88,30 @@ class ClassOutcomes:
             "stderr", "low" and "high".
         """
         check_interval(interval)
-        width = stats.norm.ppf(0.5 * (1.0 + interval))
         names = "class", "outcome", "option", "estimate", "stderr", "low", "high"
         rows = []
         for one in self.outcomes:
             errors = np.sqrt(np.diag(one.covariance)).reshape(one.estimates.shape)
-            options = list(map(str, one.options))
-            for k, means, widths in zip(
-                self.classes.tolist(), one.estimates, errors, strict=True
-            ):
-                for option, mean, error in zip(options, means, widths, strict=True):
-                    ends = mean - width * error, mean + width * error
-                    rows.append((k, one.name, option, mean, error, *ends))
+            half = one.ratio * one.permuted.quantile(interval)
+            found = uncertainty(one.estimates, errors, half, interval)
+            parts = one.estimates, errors, found["low"], found["high"]
+            for place in np.ndindex(errors.shape):
+                label = (
+                    int(self.classes[place[0]]),
+                    one.name,
+                    str(one.options[place[1]]),
+                )
+                rows.append((*label, *(part[place] for part in parts)))
         columns = zip(*rows, strict=True)
         return data_frame(
             output, {n: list(part) for n, part in zip(names, columns, strict=True)}
         )
 
     def tests(self, output: Literal["pandas", "polars"] = "pandas") -> DataFrame:
-        """Return Wald tests of equality, of all classes and of each pair.
+        """Return tests of equality, of all classes and of each pair.
+
+        A p-value is the larger one of a Wald test, which holds for many samples in each
+        class, and of permutations of the samples, which hold for any number.
 
         Parameters
         ----------
@@ -109,8 +122,9 @@ class ClassOutcomes:
         -------
         tests : DataFrame
             Columns: "outcome", "classes" ("all" or a pair such as "0, 2"), "chi2", "df"
-            and "p_value".  Where estimates have no error, as shares of 0 and 1, classes
-            that differ have an infinite chi2, and others are not counted by "df".
+            and "p_value"; "chi2" is that of Wald.  Where estimates have no error, as
+            shares of 0 and 1, classes that differ have an infinite chi2, and others are
+            not counted by "df".
         """
         names = "outcome", "classes", "chi2", "df", "p_value"
         places, rows = range(len(self.classes)), []
@@ -136,14 +150,19 @@ def _wald(outcome, group):
     matrix = np.kron(contrasts, np.eye(n_free, n_options))
     difference = matrix @ outcome.estimates.ravel()
     covariance = matrix @ outcome.covariance @ matrix.T
+    chi2, df = _chi2(difference, covariance, outcome.unit)
+    permuted = outcome.permuted.of(contrasts, np.eye(n_options, n_free)).p_value()
+    return chi2, df, max(float(stats.chi2.sf(chi2, df)), permuted) if df else 1.0
+
+
+def _chi2(difference, covariance, unit):
+    """Return chi2 and its degrees of freedom, infinite for certain differences."""
     variances, directions = np.linalg.eigh(covariance)
     parts = difference @ directions
-    has_error = variances > (LEAST_ERROR * outcome.unit) ** 2
-    if (np.abs(parts[~has_error]) > LEAST_DIFFERENCE * outcome.unit).any():
-        return np.inf, len(difference), 0.0
-    chi2 = float((parts[has_error] ** 2 / variances[has_error]).sum())
-    df = int(has_error.sum())
-    return chi2, df, float(stats.chi2.sf(chi2, df)) if df else 1.0
+    has_error = variances > (LEAST_ERROR * unit) ** 2
+    if (np.abs(parts[~has_error]) > LEAST_DIFFERENCE * unit).any():
+        return np.inf, len(difference)
+    return float((parts[has_error] ** 2 / variances[has_error]).sum()), has_error.sum()
 
 
 def class_outcomes(
@@ -172,8 +191,7 @@ def class_outcomes(
         "bch" weights the samples by the inverse of the matrix of classification errors
         and assumes no distribution; shares near 0 or 1 may be outside this range.  "ml"
         maximizes the likelihood, in which numbers have a normal distribution in each
-        class; it is more precise if they do.  Shares of 0 or 1 have standard errors of
-        0 and intervals of width 0.
+        class, or are one of two values; it is more precise if they do.
     sample_weight : array-like of shape (n_samples,), default=None
         Number of times that each sample counts, also in standard errors.
     sampling_weight : array-like of shape (n_samples,), default=None
@@ -192,6 +210,12 @@ def class_outcomes(
         If fewer than two classes have samples, a class is the most probable class of
         no sample, or outcomes have missing values or no columns.
 
+    Warns
+    -----
+    UserWarning
+        If numbers are so far from normal that "ml" would be wrong: the result has the
+        means of "bch".
+
     See Also
     --------
     class_regression : Effects of covariates on the classes.
@@ -202,7 +226,8 @@ def class_outcomes(
     class t by :math:`\sum_i c_{it} y_i / \sum_i c_{it}`, where :math:`c = W D^{-1}`.
     "ml" maximizes :math:`\sum_i \log \sum_t \pi_t D_{t s_i} f_t(y_i)`, where
     :math:`s_i` is the most probable class of sample i.  Standard errors are those of
-    the sandwich estimator.  They ignore the uncertainty of the parameters of the
+    the sandwich estimator; intervals and p-values are no more certain than those of
+    permuted residuals.  They ignore the uncertainty of the parameters of the
     mixture, so that 95 % intervals of means are too narrow if classes overlap: in
     generated surveys with an `entropy_r2` of .97, .89 and .72, 97, 93 and 90 % of them
     contained the true mean ("bch"), or 97, 95 and 93 % ("ml").
@@ -238,13 +263,25 @@ def class_outcomes(
     found = []
     for name, values in named_columns(_safe_indexing(outcomes, used), "outcome"):
         options, Y = _indicators(values)
-        if method == "bch":
-            estimates, influence = _bch(Y, np.linalg.inv(D)[modal], weight)
-        else:
-            estimates, influence = _ml(Y, D[:, modal].T, weight, len(options) == 1)
-        scaled = influence * (np.sqrt(counts) * ratios)[:, None]
         unit = (float((Y - Y[0]).std()) or 1.0) if len(options) == 1 else 1.0
-        found.append(_Outcome(name, options, estimates, scaled.T @ scaled, unit))
+        own = _OneOutcome(Y, np.linalg.inv(D)[modal], modal, counts, ratios)
+        estimates, covariance, permuted = own.bch()
+        errors = np.sqrt(np.diag(covariance)).reshape(estimates.shape)
+        if method == "ml":
+            given = own.ml(D[:, modal].T, unit, len(options) == 1)
+            if given is None:
+                warn(
+                    f"The outcome {name!r} is far from normal in the classes, so that "
+                    "means of maximum likelihood differ from those of 'bch' or are "
+                    "less precise: those of 'bch' take their place."
+                )
+            else:
+                estimates, covariance = given
+        ratio = np.sqrt(np.diag(covariance)).reshape(estimates.shape)
+        ratio = np.minimum(ratio / np.maximum(errors, TINY), 1.0)
+        found.append(
+            _Outcome(name, options, estimates, covariance, unit, permuted, ratio)
+        )
     if not found:
         raise ValueError("outcomes has no columns: pass at least one.")
     return ClassOutcomes(kept, method, found)
@@ -258,17 +295,66 @@ def _indicators(values):
     return options, np.column_stack([values.array == c for c in options]).astype(float)
 
 
-def _bch(Y, shares, weight):
-    """Return means, and the influence of each sample, (n_samples, n_estimates)."""
-    totals = weight @ shares
-    means = (shares * weight[:, None]).T @ Y / totals[:, None]
-    errors = (Y[:, None] - means) * (shares / totals)[:, :, None]
-    return means, errors.reshape(len(Y), -1)
+class _OneOutcome:
+    """An outcome, and the samples with their weights."""
+
+    def __init__(self, Y, shares, modal, counts, ratios):
+        self.Y, self.shares, self.weight = Y, shares, counts * ratios
+        self.scale = (np.sqrt(counts) * ratios)[:, None]
+        rows = np.eye(shares.shape[1])[modal]
+        totals = self.weight @ rows
+        self.residuals = Y - rows @ ((rows / totals).T * self.weight @ Y)
+        self.loadings = self.scale * shares / (self.weight @ shares)
+        # a mean takes this part of the variance of a sample from the residual
+        part = self.loadings.T * (ratios / totals[modal]) @ self.loadings
+        freedom = max(counts.sum() - len(totals), 1.0)
+        pooled = (self.residuals.T * counts) @ self.residuals / freedom
+        self.added = np.kron(part, pooled)
+
+    def covariance(self, influence):
+        scaled = influence * self.scale
+        return scaled.T @ scaled + self.added
+
+    def bch(self):
+        """Return means or shares, their covariance, and permutations."""
+        totals = self.weight @ self.shares
+        means = (self.shares * self.weight[:, None]).T @ self.Y / totals[:, None]
+        errors = (self.Y[:, None] - means) * (self.shares / totals)[:, :, None]
+        self.means, self.influence = means, errors.reshape(len(errors), -1)
+        random = np.random.RandomState(SEED)
+        permuted = Permuted.of_rows(means, self.loadings, self.residuals, random)
+        return means, self.covariance(self.influence), permuted
+
+    def ml(self, errors, unit, is_number):
+        """Return estimates of maximum likelihood and their covariance.
+
+        None means that they differ from those of `bch`, which assume no distribution,
+        or have larger errors, which the best estimates of a distribution do not have.
+        """
+        low, high = self.Y.min(), self.Y.max()
+        if not is_number:
+            estimates, influence = _ml(_Options, self.Y, errors, self.weight)
+        elif low < high and ((self.Y == low) | (self.Y == high)).all():
+            pair = np.hstack([self.Y == low, self.Y == high]).astype(float)
+            shares, influence = _ml(_Options, pair, errors, self.weight)
+            estimates = low + (high - low) * shares[:, 1:]
+            influence = (high - low) * influence[:, 1::2]
+        else:
+            estimates, influence = _ml(_Numbers, self.Y, errors, self.weight)
+            change = (influence - self.influence) * self.scale
+            both = influence, MOST_LOSS * self.influence
+            difference = (estimates - self.means).ravel()
+            chi2, df = _chi2(difference, change.T @ change, unit)
+            squares = (((part * self.scale) ** 2).sum(axis=0) for part in both)
+            is_larger = np.greater(*squares).any()
+            if df and (is_larger or stats.chi2.sf(chi2, df) < LEAST_P):
+                return None
+        return estimates, self.covariance(influence)
 
 
-def _ml(Y, errors, weight, is_number):
+def _ml(likelihood, Y, errors, weight):
     """Return the estimates of maximum likelihood, and the influence of each sample."""
-    likelihood = (_Numbers if is_number else _Options)(Y, np.log(errors + 1e-300))
+    likelihood = likelihood(Y, np.log(errors + 1e-300))
     parameters = likelihood.fitted(weight)
 
     def slope(parameters):
@@ -332,7 +418,9 @@ class _Numbers(_Likelihood):
     def best(self, own):
         totals, y = own.sum(axis=0), self.Y
         means = (own * y).sum(axis=0) / totals
-        squares = (own * (y - means) ** 2).sum(axis=0) / totals
+        squares = (own * (y - means) ** 2).sum(axis=0)
+        # one sample more, with the variance of all, so that no class can shrink to one
+        squares = (squares + squares.sum() / totals.sum()) / (totals + 1.0)
         return np.stack([means, 0.5 * np.log(squares + 1e-6)], axis=1).ravel()
 
     def log_densities(self, parameters):

@@ -1,5 +1,6 @@
 """Regression of latent classes on covariates, given a fitted mixture."""
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,7 +16,7 @@ from sklearn.utils import (
 from sklearn.utils.validation import _check_sample_weight
 
 from .._utils._arguments import check_interval, is_integer, refuse
-from .._utils._design import MOST_CONDITION, Design
+from .._utils._design import MOST_CONDITION, Design, units_of
 from .._utils._frames import data_frame
 from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
@@ -29,7 +30,7 @@ SUM_TOL = 1e-3
 LEAST_CURVATURE = 1e-6
 #: Largest gradient, per sample, at the optimum.
 GRADIENT_TOL = 1e-8
-QUARTILES = 0.25, 0.75
+QUARTILES = 0.25, 0.5, 0.75
 
 
 @dataclass(frozen=True)
@@ -304,14 +305,15 @@ def class_regression(
     given = np.linalg.inv(D)[modal]
     sizes = weight @ given / weight.sum()
     permuted = _linear(scaled, given, (counts, ratios)).of(units)
-    # a value far from all others leaves differences of the others
-    spread = np.ptp(np.quantile(scaled, QUARTILES, axis=0), axis=0)
-    spread[spread == 0.0] = 1.0
-    logit = _Logit(scaled / spread, weight, place, len(kept))
+    # units in which one value far from all others does not hide their differences
+    low, middle, high = np.quantile(scaled, QUARTILES, axis=0)
+    middle[0], spread = 0.0, np.where(high > low, high - low, 1.0)
+    units = units @ units_of(middle, spread)
+    logit = _Logit((scaled - middle) / spread, weight, place, len(kept))
     objective = _ml(logit, D[:, modal].T) if method == "ml" else _bch(logit, given)
     found = _optimum(logit, objective)
     covariance = _sandwich(found, objective, counts * ratios**2)
-    units = np.kron(np.eye(len(logit.free)), units / spread)
+    units = np.kron(np.eye(len(logit.free)), units)
     covariance = units @ covariance @ units.T
     return ClassRegression(
         classes=kept,
@@ -482,17 +484,21 @@ def _optimum(logit, objective):
         value, scores, _ = objective(vector)
         return -value / total, -(logit.weight @ scores) / total
 
-    result = optimize.minimize(
-        value_and_slope,
-        np.zeros(logit.n_free),
-        jac=True,
-        hess=lambda vector: -objective(vector)[2] / total,
-        method="trust-exact",
-        options={"gtol": GRADIENT_TOL, "maxiter": 500},
-    )
-    is_found = np.abs(result.jac).max(initial=0.0) < 1e3 * GRADIENT_TOL
-    # if the likelihood has no maximum, it is flat at the last coefficients
-    if not (is_found and np.linalg.eigvalsh(result.hess)[0] > LEAST_CURVATURE):
+    is_found, options = False, {"gtol": GRADIENT_TOL, "maxiter": 500}
+    # without a maximum, coefficients grow until numbers overflow, or end where the
+    # likelihood is flat
+    with contextlib.suppress(ValueError, np.linalg.LinAlgError):
+        result = optimize.minimize(
+            value_and_slope,
+            np.zeros(logit.n_free),
+            jac=True,
+            hess=lambda vector: -objective(vector)[2] / total,
+            method="trust-exact",
+            options=options,
+        )
+        is_found = np.abs(result.jac).max(initial=0.0) < 1e3 * GRADIENT_TOL
+        is_found &= np.linalg.eigvalsh(result.hess)[0] > LEAST_CURVATURE
+    if not is_found:
         raise ValueError(
             "The regression has no optimum: a covariate, or several together, separate "
             "the classes completely, or there are too few samples."
