@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn import config_context
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils._param_validation import StrOptions
@@ -94,7 +95,7 @@ class ReadyModel:
         attributes = vars(estimator)
         known, values_of = self._parameters
         if known != (names := tuple(attributes)):
-            parameters = (n for n in estimator._all_param_names() if n in attributes)
+            parameters = (name for name in attributes if name.strip("_") == name)
             values_of = operator.itemgetter("state_", "state_", *parameters)
             self._parameters = names, values_of
         state, _, *parameters = values_of(attributes)
@@ -314,6 +315,7 @@ MOST_SAMPLES = 2**53
 Estimator = TypeVar("Estimator", bound="TemperedEstimator")
 
 
+@config_context(array_api_dispatch=False)
 def validated_weight(sample_weight, X):
     """Return the weights of samples, or None; raise if they are invalid."""
     if sample_weight is None:
@@ -334,21 +336,18 @@ def _warn_of_light_weights(estimator, weight):
     Weights that sum to 1 do so.  Weights of decays and probabilities seldom do, because
     their largest weight is about 1.
     """
-    if weight is None:
+    if weight is None or weight.max() >= 1:
         return
-    n_rows, total = int(np.count_nonzero(weight)), float(weight.sum())
+    n_rows, total = np.count_nonzero(weight), weight.sum()
     most = estimator._fixed().get("n_components", 1)
-    are_few = total < most or np.isclose(total, most)
-    if n_rows > most and are_few and weight.max() < 1:
-        warn_once(
-            estimator,
-            "weights",
+    if n_rows > most and (total < most or np.isclose(total, most)):
+        message = (
             f"sample_weight sums to {total:.4g} for {n_rows} rows. Weights count rows, "
             f"so that the fit has at most one row for each of n_components={most}. If "
             "the weights only compare rows with each other, multiply them by "
-            f"{n_rows / total:.6g}, so that their mean is 1.",
-            UserWarning,
+            f"{n_rows / total:.6g}, so that their mean is 1."
         )
+        warn_once(estimator, "weights", message, UserWarning)
 
 
 def known_names(estimator):
@@ -811,28 +810,14 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _settings(self):
         """Return the `Settings` of a model: the parameters, as a fit resolves them."""
-        parameters = {
-            name: getattr(self, name)
-            for name in self._all_param_names()
-            if hasattr(self, name)
-        }
-        return Settings(**parameters | self._fixed())
+        # a subclass may pass constants for parameters that its constructor lacks
+        return Settings(**vars(self) | self._fixed())
 
     @classmethod
     @functools.cache
     def _get_param_names(cls):
         # cached, because scikit-learn reads the signature in each `partial_fit`
         return super()._get_param_names()
-
-    @classmethod
-    @functools.cache
-    def _all_param_names(cls):
-        """Return the names of the parameters of the class and of its bases.
-
-        The constructor of a subclass may pass constants for parameters of its base.
-        """
-        bases = (base for base in cls.__mro__ if issubclass(base, TemperedEstimator))
-        return sorted({name for base in bases for name in base._get_param_names()})
 
     #: Attributes of a fit that validation reads.
     _validated = ("n_features_in_", "feature_names_in_")

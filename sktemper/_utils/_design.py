@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_array
 
-from ._frames import is_frame
+from ._frames import as_frame, is_frame
 from ._validation import check_values
 from ._values import column_values
 
@@ -19,7 +19,7 @@ def named_columns(data, role="covariate"):
     if hasattr(data, "to_frame"):
         name = str("x0" if data.name is None else data.name or "x0")
         data = data.to_frame(name)
-    if is_frame(data):
+    if is_frame(data := as_frame(data)):
         given = map(str, data.columns)
     else:
         is_text = np.asarray(data).dtype.kind in "OUST"

@@ -1,4 +1,4 @@
-"""Data frames of pandas or polars, which are optional."""
+"""Data frames of pandas or polars, and tables of Arrow, which are optional."""
 
 import importlib
 import sys
@@ -56,6 +56,17 @@ def frame_labels(X, axis):
     return np.asarray(index)
 
 
+def as_frame(X):
+    """Return a table of Arrow as a data frame, and other data unchanged."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is None or not isinstance(X, arrow.Table | arrow.RecordBatch):
+        return X
+    try:
+        return importlib.import_module("polars").from_arrow(X)
+    except ImportError:
+        return X.to_pandas()
+
+
 def is_frame(X):
     return any(
         name in sys.modules
@@ -75,7 +86,7 @@ def completed(X, values, validate):
     """
     if isinstance(X, list) and np.ndim(X[0]) == 2:
         return np.split(values, np.cumsum([len(part) for part in X])[:-1])
-    if not is_frame(X) and not isinstance(X, list | tuple):
+    if not is_frame(as_frame(X)) and not isinstance(X, list | tuple):
         return values
     gaps = np.isnan(validate(X, reset=False))
     columns = np.flatnonzero(gaps.any(axis=0)).tolist()
@@ -91,6 +102,10 @@ def with_values(X, filled):
     ``filled`` has by the index of a column a mask of its gaps, and the values for the
     gaps.
     """
+    if (frame := as_frame(X)) is not X:
+        filled = _frame_with_values(frame, filled)
+        arrow = sys.modules["pyarrow"]
+        return filled.to_arrow() if is_polars(filled) else arrow.table(filled)
     if is_frame(X):
         return _frame_with_values(X, filled)
     if isinstance(X, list | tuple):

@@ -22,12 +22,13 @@ from datetime import date
 import numpy as np
 from scipy import sparse
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._arguments import refuse
 from ._csr import is_canonical, is_plain
-from ._frames import is_frame, is_polars
+from ._frames import as_frame, is_frame, is_polars
 
 #: Largest absolute value of data, for each dtype that models compute in.
 LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
@@ -197,6 +198,7 @@ def check_data(estimator, X, advice=None, **options):
     data look like text, to sentences that the messages end with.
     """
     check_no_container(X)
+    X = as_frame(X)
     if options["reset"] and is_frame(X):
         check_labels_differ(np.asarray(X.columns, dtype=object).tolist())
         _check_columns(X)
@@ -208,7 +210,8 @@ def check_data(estimator, X, advice=None, **options):
     if _is_plainly_valid(estimator, X, options):
         return X
     try:
-        return validate_data(estimator, X, **options)
+        with config_context(array_api_dispatch=False):  # kernels need NumPy
+            return validate_data(estimator, X, **options)
     except OverflowError as error:
         raise ValueError(f"Input X contains an integer too large: {error}.") from error
     except (TypeError, ValueError) as error:

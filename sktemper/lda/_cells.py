@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammaln, psi, xlogy
 
-from .._utils._frames import is_frame
+from .._utils._frames import as_frame, is_frame
 from .._utils._notices import warn
 from .._utils._validation import check_unmasked
 
@@ -198,7 +198,7 @@ def _columns(covariates):
 
     Dates are times at midnight, as in pandas and NumPy.
     """
-    if is_frame(covariates):
+    if is_frame(covariates := as_frame(covariates)):
         names = tuple(map(str, covariates.columns))
         if len(set(names)) < len(names):
             raise ValueError(

@@ -37,7 +37,7 @@ from .._estimator import (
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, refuse
-from .._utils._frames import is_frame, is_polars, sampled_frame, with_values
+from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import is_first, warn
 from .._utils._results import new_estimator
@@ -349,7 +349,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     def _check_table(self, X, reset):
         """Return a data frame or an array of two dimensions; store column names."""
         check_no_container(X)
-        if is_frame(X):
+        if is_frame(X := as_frame(X)):
             labels = self._check_labels(X, reset)
             if not labels:
                 raise ValueError(
@@ -521,6 +521,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
+        X = as_frame(X)
         if np.ndim(sample_weight) == 1:  # a wrong shape is refused later
             sample_weight = validated_weight(sample_weight, sample_weight)
         self._column_weight = sample_weight
@@ -726,7 +727,9 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         if matrices_of(X) is X:
             return [self.impute(part) for part in X]
         shares = self.predict_proba(X).astype(np.float64)
-        table = np.array(X, dtype=object) if isinstance(X, list | tuple) else X
+        table = as_frame(X)
+        if isinstance(X, list | tuple):
+            table = np.array(X, dtype=object)
         values = column_values(table if is_frame(table) else np.asarray(table))
         filled = {}
         for number, ((_, column, place), one) in enumerate(

@@ -9,18 +9,11 @@ _WEIGHTS = (
     "check_sample_weight_equivalence_on_sparse_data",
 )
 _ALL_ITEMS = "predict returns the ratings of all items, (n_samples, n_items)."
-_NO_CLASSIFIER = (
-    "For scikit-learn, a class with predict_proba is a classifier of 2 or 4 classes."
-)
+_NO_CLASSIFIER = "A class with predict_proba counts as a classifier of 2 or 4 classes."
 _OTHER_BATCHES = (
-    "Repeated rows are in other batches and in another order than weighted rows, each "
-    "row has separate noise, and D and S are numbers of rows without weights."
+    "Repeated rows are in other batches, or have other noise, than weights."
 )
-_ILL_CONDITIONED = (
-    "The rows are fewer than the columns. Priors of full covariances that are learned "
-    "from them are so ill-conditioned that rounding errors of sums in another order "
-    "show after moves."
-)
+_ILL_CONDITIONED = "Moves differ, as covariances of fewer rows than columns round off."
 _RANDOM_ROWS = "Starts are random rows, and the check has the rows in another order."
 
 
@@ -53,13 +46,12 @@ def expected_failed_checks(estimator: BaseEstimator) -> dict[str, str]:
     tags, reasons = get_tags(estimator).input_tags, {}
     if tags.sparse and hasattr(estimator, "predict"):
         is_mixture = hasattr(estimator, "predict_proba")
-        reason = _NO_CLASSIFIER if is_mixture else _ALL_ITEMS
-        reasons |= dict.fromkeys(_SPARSE, reason)
-    is_full = getattr(estimator, "covariance_type", None) == "full"
+        reasons = dict.fromkeys(_SPARSE, _NO_CLASSIFIER if is_mixture else _ALL_ITEMS)
+    learns = getattr(estimator, "priors", "learned") == "learned"
     is_noisy = hasattr(estimator, "effective_batch_size") or estimator.gradient_noise
     if estimator.batch_size is not None or is_noisy:
         reasons |= dict.fromkeys(_WEIGHTS, _OTHER_BATCHES)
-    elif is_full and getattr(estimator, "priors", "learned") == "learned":
+    elif getattr(estimator, "covariance_type", None) == "full" and learns:
         reasons |= dict.fromkeys(_WEIGHTS, _ILL_CONDITIONED)
     elif tags.categorical:
         reasons |= dict.fromkeys(_WEIGHTS, _RANDOM_ROWS)

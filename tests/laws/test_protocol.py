@@ -171,22 +171,71 @@ def test_metadata_are_routed(subject):
 
 
 @each_class
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_output_has_the_container_that_was_set(subject, library):
     module = pytest.importorskip(library)
     estimator, X, _, _ = drawn("output", subject)
     table = X.toarray() if issparse(X) else X
     columns = {f"column {j}": values for j, values in enumerate(table.T)}
-    if library == "pyarrow":
-        frame, output = module.table(columns), "polars"
-    else:
-        frame, output = module.DataFrame(columns), library
-    found = estimator.set_output(transform=output).fit(frame).transform(frame)
-    assert type(found).__module__.startswith(output)
+    frame = module.DataFrame(columns)
+    found = estimator.set_output(transform=library).fit(frame).transform(frame)
+    assert type(found).__module__.startswith(library)
     assert list(found.columns) == estimator.get_feature_names_out().tolist()
     assert estimator.feature_names_in_.tolist() == list(columns)
     plain = clone(estimator).set_output(transform="default").fit(table)
     np.testing.assert_array_equal(found.to_numpy(), plain.transform(table))
+
+
+# -- containers of data ----------------------------------------------------------------
+
+
+class Tensor:
+    """An array of another library, such as a tensor of PyTorch."""
+
+    def __init__(self, array):
+        self._array, self.shape, self.ndim = array, array.shape, array.ndim
+        self.dtype = object()
+
+    def __len__(self):
+        return len(self._array)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._array, dtype)
+
+    def __array_namespace__(self, api_version=None):
+        return Tensor
+
+
+@each_class
+def test_arrays_of_other_libraries_are_converted(subject, monkeypatch):
+    estimator, X, _, weight = drawn("tensors", subject)
+    X = X.toarray() if issparse(X) else X
+    expected = clone(estimator).fit(X, sample_weight=weight)
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    with sklearn.config_context(array_api_dispatch=True):
+        estimator.fit(Tensor(X), sample_weight=Tensor(weight))
+        assert_same_fit(estimator, expected, X)
+        np.testing.assert_array_equal(
+            estimator.transform(Tensor(X)), expected.transform(X)
+        )
+
+
+@each_class
+def test_tables_of_arrow_are_frames(subject):
+    arrow, polars = map(pytest.importorskip, ("pyarrow", "polars"))
+    estimator, X, _, _ = drawn("arrow", subject)
+    X = X.toarray() if issparse(X) else X
+    frame = polars.DataFrame({f"column {j}": part for j, part in enumerate(X.T)})
+    frame = frame.with_columns(polars.all().fill_nan(None))
+    table = frame.to_arrow()
+    one, other = clone(estimator).fit(frame), estimator.fit(table)
+    assert_same_fit(one, other, frame)
+    assert one.transform(frame)[0].tolist() == other.transform(table[:1])[0].tolist()
+    assert one.feature_names_in_.tolist() == other.feature_names_in_.tolist()
+    if hasattr(one, "impute"):
+        filled = other.impute(table)
+        assert isinstance(filled, arrow.Table)
+        assert polars.from_arrow(filled).equals(one.impute(frame))
 
 
 # -- scikit-learn's checks -------------------------------------------------------------
