@@ -66,12 +66,16 @@ def test_bounds_of_rows_are_integrals_over_scales(covariance_type, powers):
     precisions = model.covariance.matrices(mixture.precisions_)
     shifts = X[:, None] - mixture.means_
     squares = np.einsum("nki,kij,nkj->nk", shifts, precisions, shifts)
+    squares = squares + D / usual.precision
     family = model.family_of(mixture.state_.hyper)
     gaussian = prepared.log_weights + family.log_likelihoods(X, prepared.tables)
-    at_mean = gaussian + 0.5 * (squares + D / usual.precision)
+    at_mean = gaussian + 0.5 * squares
+    # the statistics contain `reg_covar` of each row
+    noise = mixture.state_.hyper.reg_covar
+    squares += np.einsum("kii,i->k", precisions, noise)
 
     def log_density(u):
-        log = at_mean + 0.5 * D * np.log(u) - 0.5 * u * (squares + D / usual.precision)
+        log = at_mean + 0.5 * D * np.log(u) - 0.5 * u * squares
         prior = gamma.logpdf(u, freedom / 2, scale=2 / freedom)
         return powers.local * log + powers.prior * prior
 

@@ -110,7 +110,7 @@ static double learned_freedom(double freedom, const double *of_scales, double sc
     const double slope = half * scale * of_scales[1];
     const double bend = half * half * scale * of_scales[2] + slope;
     const double low = log(LEAST_SCALED / freedom), high = log(MOST_SCALED / freedom);
-    double step = bend < 0 ? -slope / bend : 0;
+    double step = bend < 0 ? -slope / bend : slope > 0 ? most_step : -most_step;
     const double least = low > -most_step ? low : -most_step;
     const double most = high < most_step ? high : most_step;
     step = step < least ? least : step;
@@ -123,7 +123,8 @@ static double learned_freedom(double freedom, const double *of_scales, double sc
                              scale * of_scales[4]};
     double best = freedom, rise = 0;
     for (int i = 0; i < 3; i++)
-        if (rises[i] > rise) {
+        if (rises[i] > rise
+            && (i == 0 || rises[i] >= 0.5 * slope * log(candidates[i] / freedom))) {
             rise = rises[i];
             best = candidates[i];
         }

