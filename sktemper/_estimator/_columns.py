@@ -8,11 +8,11 @@ import copy
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
 from .._engine import Source, matrices_of
 from .._utils._arguments import columns_of, positive_int
+from .._utils._frames import as_frame
 from .._utils._results import copy_fit, install_results
 from .._utils._typing import ArrayLike, Int, Owner
 from ._estimator import known_names, stream_rate
@@ -283,10 +283,4 @@ def _names_of(X):
     """Return the names of the columns of data, or None."""
     if isinstance(X, Source):
         return getattr(X, "feature_names", None)
-    probe = _Probe()
-    validate_data(probe, matrices_of(X)[0], skip_check_array=True)
-    return getattr(probe, "feature_names_in_", None)
-
-
-class _Probe(BaseEstimator):
-    """Estimator that only stores the names of columns."""
+    return _get_feature_names(as_frame(matrices_of(X)[0]))

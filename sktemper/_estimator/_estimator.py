@@ -454,12 +454,8 @@ class _FitHooks(FitHooks):
         has_callbacks = bool(getattr(estimator, "_skl_callbacks", ()))
         self.watches_tasks = has_callbacks or bool(estimator.verbose)
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self._arguments = {
-            "estimator": estimator,
-            "X": X,
-            "y": lambda: np.zeros(len(problem.data)) if y is None else y,
-            "metadata": metadata,
-        }
+        y = functools.partial(np.zeros, len(problem.data)) if y is None else y
+        self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
 
     def plan(self, n_tasks):
         """Begin the task of the fit."""

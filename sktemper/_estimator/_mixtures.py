@@ -533,9 +533,12 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """Yield item, kind, option, mean and ends of the interval, for a class."""
         raise NotImplementedError
 
-    def _refitted(self, X, sample_weight, seed):
-        """Return a mixture of the same type fitted to weighted rows."""
-        other = new_estimator(clone(self), random_state=seed)
+    def _refitted(self, X, sample_weight, seed, **same):
+        """Return a mixture of the same type fitted to weighted rows.
+
+        ``same`` has attributes that it takes over from this mixture.
+        """
+        other = new_estimator(clone(self), random_state=seed, **same)
         return other.fit(X, sample_weight=sample_weight)
 
     # -- criteria ----------------------------------------------------------------------

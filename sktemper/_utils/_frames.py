@@ -102,12 +102,9 @@ def with_values(X, filled):
     ``filled`` has by the index of a column a mask of its gaps, and the values for the
     gaps.
     """
-    if (frame := as_frame(X)) is not X:
+    if is_frame(frame := as_frame(X)):
         filled = _frame_with_values(frame, filled)
-        arrow = sys.modules["pyarrow"]
-        return filled.to_arrow() if is_polars(filled) else arrow.table(filled)
-    if is_frame(X):
-        return _frame_with_values(X, filled)
+        return filled if frame is X else sys.modules["pyarrow"].table(filled)
     if isinstance(X, list | tuple):
         rows = [list(row) for row in X]
         for number, (gaps, found) in filled.items():

@@ -198,8 +198,7 @@ def check_data(estimator, X, advice=None, **options):
     data look like text, to sentences that the messages end with.
     """
     check_no_container(X)
-    X = as_frame(X)
-    if options["reset"] and is_frame(X):
+    if is_frame(X := as_frame(X)) and options["reset"]:
         check_labels_differ(np.asarray(X.columns, dtype=object).tolist())
         _check_columns(X)
     check_unmasked(X)

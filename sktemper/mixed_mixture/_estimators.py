@@ -10,7 +10,6 @@ from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from scipy import stats
-from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -40,7 +39,6 @@ from .._utils._arguments import Interval, WholeNumber, refuse
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import is_first, warn
-from .._utils._results import new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import (
     check_labels_differ,
@@ -414,9 +412,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
         The descriptions of the columns do not change.
         """
-        other = new_estimator(clone(self), random_state=seed)
-        other._same_columns = self.columns_
-        return other.fit(X, sample_weight=sample_weight)
+        return super()._refitted(X, sample_weight, seed, _same_columns=self.columns_)
 
     def _declared_options(self, names, n_features):
         if self.categories is None:
@@ -727,10 +723,8 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         if matrices_of(X) is X:
             return [self.impute(part) for part in X]
         shares = self.predict_proba(X).astype(np.float64)
-        table = as_frame(X)
-        if isinstance(X, list | tuple):
-            table = np.array(X, dtype=object)
-        values = column_values(table if is_frame(table) else np.asarray(table))
+        rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else as_frame(X)
+        values = column_values(rows if is_frame(rows) else np.asarray(rows))
         filled = {}
         for number, ((_, column, place), one) in enumerate(
             zip(self._places(), values, strict=True)

@@ -10,9 +10,7 @@ _WEIGHTS = (
 )
 _ALL_ITEMS = "predict returns the ratings of all items, (n_samples, n_items)."
 _NO_CLASSIFIER = "A class with predict_proba counts as a classifier of 2 or 4 classes."
-_OTHER_BATCHES = (
-    "Repeated rows are in other batches, or have other noise, than weights."
-)
+_OTHER_BATCHES = "Repeated rows are in other batches, and have noise of their own."
 _ILL_CONDITIONED = "Moves differ, as covariances of fewer rows than columns round off."
 _RANDOM_ROWS = "Starts are random rows, and the check has the rows in another order."
 
@@ -47,11 +45,10 @@ def expected_failed_checks(estimator: BaseEstimator) -> dict[str, str]:
     if tags.sparse and hasattr(estimator, "predict"):
         is_mixture = hasattr(estimator, "predict_proba")
         reasons = dict.fromkeys(_SPARSE, _NO_CLASSIFIER if is_mixture else _ALL_ITEMS)
-    learns = getattr(estimator, "priors", "learned") == "learned"
     is_noisy = hasattr(estimator, "effective_batch_size") or estimator.gradient_noise
     if estimator.batch_size is not None or is_noisy:
         reasons |= dict.fromkeys(_WEIGHTS, _OTHER_BATCHES)
-    elif getattr(estimator, "covariance_type", None) == "full" and learns:
+    elif getattr(estimator, "covariance_type", None) == "full":
         reasons |= dict.fromkeys(_WEIGHTS, _ILL_CONDITIONED)
     elif tags.categorical:
         reasons |= dict.fromkeys(_WEIGHTS, _RANDOM_ROWS)
