@@ -168,34 +168,40 @@ def test_a_replacement_holds_what_a_new_collection_would(kind, folder, tmp_path)
     replaced.verify()
 
 
-KILLED = """
-import os, sys
+ENDED = """
+import os, resource, shutil, signal, sys
 import numpy as np
 from pathlib import Path
-from sktemper.datasets import open_counts, open_dense, open_ratings, write_counts
-from sktemper.datasets import write_dense, write_ratings
+from sklearn.feature_extraction.text import HashingVectorizer
+from sktemper import datasets
 
 os.fsync = lambda descriptor: None  # only needed for power cuts
-kind, folder = sys.argv[1], Path(sys.argv[2])
-write = {"counts": write_counts, "dense": write_dense, "ratings": write_ratings}[kind]
-opened = {"counts": open_counts, "dense": open_dense, "ratings": open_ratings}[kind]
-triples = ([1, 2, 3], ["a", "b", "a"], [1, 2, 3]), ([1, 4], ["b", "c"], [4, 5])
-given = triples if kind == "ratings" else (np.eye(5), 2 * np.eye(5), 3 * np.eye(5))
-others = given[:1]
+kind, how, folder, replaces = *sys.argv[1:3], Path(sys.argv[3]), sys.argv[4] == "True"
+write = getattr(datasets, f"write_{kind}".replace("text", "counts"))
 options = {"shard_rows": 3 if kind == "ratings" else 9}
+given = np.eye(5), 2 * np.eye(5), 3 * np.eye(5)
+if kind == "ratings":
+    given = ([1, 2, 3], ["a", "b", "a"], [1, 2, 3]), ([1, 4], ["b", "c"], [4, 5])
+elif kind == "text":
+    given = ["tea rum", "ale ale"] * 5, ["gin"] * 10, ["tea"] * 10
+    options["vectorizer"] = HashingVectorizer(n_features=64, alternate_sign=False, norm=None)
 
 def total():
-    collection = opened(folder)
+    collection = datasets.Collection(folder)
     collection.verify()
     return collection.sum
 
-write(folder, others)
-old = total()
-write(folder, given, overwrite=True, **options)
-new = total()
-calls = ["replace", "unlink", "rmdir", "mkdir"]
+def begin():
+    if folder.exists():
+        shutil.rmtree(folder)
+    if replaces:
+        write(folder, given[:1], **options)
 
-def die_at(stop):
+def end_at(stop):
+    if how == "full":  # no file can have more bytes
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60 * stop, 60 * stop))
+        return
     left = [stop]
     def dying(call):
         def instead(*arguments, **options):
@@ -204,31 +210,37 @@ def die_at(stop):
                 os._exit(9)
             return call(*arguments, **options)
         return instead
-    for name in calls:
+    for name in ["replace", "unlink", "rmdir", "mkdir"]:
         setattr(os, name, dying(getattr(os, name)))
 
-stop, seen = 0, set()
+begin()
+old = total() if replaces else None
+write(folder, given, overwrite=True, **options)
+new, stop, seen = total(), 0, set()
 while True:
     stop += 1
-    write(folder, others, overwrite=True)
+    begin()
     child = os.fork()
     if child == 0:
-        die_at(stop)
-        write(folder, given, overwrite=True, **options)
+        end_at(stop)
+        try:
+            write(folder, given, overwrite=replaces, **options)
+        except OSError:
+            os._exit(9)
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    found = total()
+    found = total() if (folder / "meta.json").exists() else None
     assert found in (old, new), (stop, found)
     seen.add(found)
     if status == 0:
         assert found == new
         break
     assert status == 9, status
-    write(folder, given, overwrite=True, **options)
+    write(folder, given, overwrite=replaces or found == new, **options)
     assert total() == new
     left = {path.name for path in folder.iterdir()}
     assert len(left) == 3 and {"meta.json", "writer.lock"} < left, left
-assert seen == {old, new}
+assert old in seen and new in seen
 print(stop)
 """
 
@@ -244,9 +256,14 @@ def run(code, *arguments):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.deep  # it starts a process for each call
-@pytest.mark.parametrize("kind", ["counts", "dense", "ratings"])
-def test_after_a_kill_the_old_or_the_new_collection_opens(kind, folder):
-    assert int(run(KILLED, kind, folder)) > 10
+@pytest.mark.parametrize("replaces", [True, False])
+@pytest.mark.parametrize("how", ["killed", "full"])
+@pytest.mark.parametrize("kind", ["counts", "text", "dense", "ratings"])
+def test_after_a_bad_end_the_old_or_the_new_collection_opens(
+    kind, how, replaces, folder
+):
+    """A writer is killed at each of its calls, or its disk is full."""
+    assert int(run(ENDED, kind, how, folder, replaces)) > 3
 
 
 def test_a_full_disk_leaves_the_collection_as_it_was(collection, folder, monkeypatch):

@@ -278,6 +278,10 @@ def test_memory_is_a_sample_by_age():
             memory = memory.with_rows(numbers[:, None], logs, random, start, 20)
             keys = np.append(keys, logs + same.gumbel(size=50))
         assert memory.cut == np.delete(keys, memory.numbers).max()
+        memory = memory.of_largest(20)
+        later = memory.with_rows(numbers[:, None], logs - 50, random, 600, 20)
+        same.gumbel(size=50)
+        assert later.cut == memory.cut  # these rows are left out, too
         chosen, _ = memory.sample(20)
         rows, numbers = memory.matrix()[chosen], memory.numbers[chosen]
         assert (rows[:, 0] == numbers).all() and (np.diff(numbers) > 0).all()
@@ -360,7 +364,7 @@ def test_new_topics_are_found_and_recorded(stream, fitted):
     assert fitted.score(X) > plain.score(X)
 
 
-def test_a_challenger_that_wins_replaces_all_parameters(stream, monkeypatch):
+def test_a_challenger_that_wins_replaces_all_parameters(monkeypatch):
     decide, won = _Pieces._decide, []
 
     def watched(pieces, challenger, decided):
@@ -372,7 +376,7 @@ def test_a_challenger_that_wins_replaces_all_parameters(stream, monkeypatch):
             )
 
     monkeypatch.setattr(_Pieces, "_decide", watched)
-    learned(lda(), stream)
+    learned(*short("GaussianMixture", 500.0))
     assert won and all(won)
 
 

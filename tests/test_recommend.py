@@ -105,8 +105,7 @@ def test_the_best_are_those_of_a_stable_sort(
     np.testing.assert_array_equal(found[1], expected[1])
     assert found[1].dtype == dtype
     # with bounds of scores, which skip items, the result is the same
-    bounds = np.random.default_rng(1).integers(-n_items, n_items, n_items)
-    bounds = bounds.astype(dtype)
+    bounds = 5 * np.random.default_rng(1).random(n_items).astype(dtype)
     bounded = np.minimum(scores, 0) + bounds
     rescoring = Rescoring(
         lambda given, users, items: np.minimum(given, 0) + bounds[items],

@@ -31,9 +31,9 @@ import running
 #: Surfaces of each module.
 MODULES = {
     "inputs": ("containers", "readers", "pickles", "dask"),
-    "mixed": ("tables", "rows", "columns", "weights", "gaps", "results", "errors"),
+    "mixed": ("tables", "rows", "columns", "weights", "gaps", "results"),
     "streams": ("streams", "chunks", "times"),
-    "faults": ("kills", "disk", "writers", "damage", "interrupts", "cluster"),
+    "faults": ("damage", "interrupts", "cluster"),
 }
 SURFACES = {name: module for module, names in MODULES.items() for name in names}
 SURFACES["laws"] = None

@@ -1,9 +1,5 @@
-"""Faults from outside: kills, full disks, other writers, damage, Ctrl-C, dead workers.
+"""Faults from outside: damage of files, Ctrl-C and dead workers.
 
-kills       A writer of a collection is killed at a random moment.  Then the old or the
-            new collection opens, and a repeated call writes an undisturbed one.
-disk        The same when a file cannot have more than a random number of bytes.
-writers     Of several writers into one folder one succeeds, and the others get errors.
 damage      A file of a collection is damaged before or during a fit, which raises a
             ValueError that names a file, or gives the same bits.
 interrupts  Ctrl-C at a random moment ends a call soon.  The call, repeated, ends with
@@ -12,14 +8,13 @@ cluster     Fits on a Dask cluster have the bits of threads, also after workers 
             killed; a dead scheduler is reported; workers are idle soon after Ctrl-C;
             and no process grows in a long fit.
 
-The surfaces need `os.fork`, and "cluster" needs `psutil`.
+"cluster" needs `psutil`.  `tests/test_collection_safety.py` has kills, full disks and
+other writers.
 """
 
 import contextlib
 import functools
-import multiprocessing
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -28,8 +23,6 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # forked children have no threads
 
 import numpy as np
 from cases import ANNEALED, ROWS, digest_of
@@ -43,11 +36,10 @@ from sktemper import AnnealedGaussianMixture, AnnealedLDA, datasets
 from sktemper.datasets import _parts, _write_ratings
 from sktemper.moves import BirthMoves
 
-FORK = multiprocessing.get_context("fork")
 KINDS = "counts", "text", "dense", "ratings"
 HASHING = HashingVectorizer(n_features=256, alternate_sign=False, norm=None)
 _write_ratings.BYTES_AT_ONCE, _write_ratings.LOOKED_AT = 20_000, 16
-#: Largest seconds: of a child or a fit on a cluster; from Ctrl-C to its exception;
+#: Largest seconds: of a fit on a cluster; from Ctrl-C to its exception;
 #: until workers are idle; until the death of a scheduler is reported.
 HANGS, INTERRUPT, IDLE, DEAD_SCHEDULER = 100.0, 0.5, 1.0, 30.0
 #: Largest growth of a process in the second half of a long fit, in bytes.
@@ -74,105 +66,6 @@ def write(kind, folder, seed, overwrite=False):
     name = "write_counts" if kind == "text" else f"write_{kind}"
     options = {"shard_rows": 64, "overwrite": overwrite}
     getattr(datasets, name)(folder, batches_of(kind, seed), *vectorizer, **options)
-
-
-def contents(folder):
-    """Return the contents of a collection in a form that can be compared."""
-    X = datasets.Collection(folder)
-    X.verify()
-    shards = [shard.toarray() if sparse.issparse(shard) else shard for shard in X]
-    names = X.feature_names if X.kind == "counts" else None
-    labels = repr((names, X.user_labels, X.item_labels))
-    return np.concatenate(shards).tobytes(), labels, [len(shard) for shard in shards]
-
-
-@functools.cache
-def undisturbed(kind, seed):
-    """Return the contents of an undisturbed conversion, and its time in seconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        begin = time.monotonic()
-        write(kind, Path(folder) / "X", seed)
-        return contents(Path(folder) / "X"), time.monotonic() - begin
-
-
-def forked(function, *arguments):
-    """Call a function in a child, whose status is 2 after an `OSError`."""
-
-    def call():
-        try:
-            function(*arguments)
-        except OSError:  # a full disk, or another writer
-            os._exit(2)
-
-    child = FORK.Process(target=call)
-    child.start()
-    return child
-
-
-def status_of(child):
-    """Return the exit status of a child, or minus the signal that ended it."""
-    child.join(HANGS)
-    assert not child.is_alive(), "a child hangs"
-    return child.exitcode
-
-
-def ends_early(draw, scratch, end):
-    """End a conversion early by ``end``, check the collection, and convert again."""
-    kind, replaces = draw.one_of(*KINDS), draw.one_of(False, True)
-    folder, what = Path(scratch) / "X", f"{kind}, {'old' if replaces else 'new'}"
-    new, seconds = undisturbed(kind, 1)
-    allowed = [new]
-    if replaces:
-        write(kind, folder, 0)
-        allowed.append(undisturbed(kind, 0)[0])
-    end(lambda: write(kind, folder, 1, overwrite=replaces), seconds)
-    finished = (folder / "meta.json").exists()
-    if replaces or finished:
-        assert contents(folder) in allowed, f"{what}: another collection"
-    write(kind, folder, 1, overwrite=replaces or finished)
-    assert contents(folder) == new, f"{what}: another collection when repeated"
-
-
-def kills(draw):
-    share = draw(st.floats(0, 1.2))
-
-    def end(call, seconds):
-        child = forked(call)
-        time.sleep(share * seconds)
-        child.kill()
-        assert status_of(child) in (0, -signal.SIGKILL), "the writer ended by itself"
-
-    with tempfile.TemporaryDirectory() as scratch:
-        ends_early(draw, scratch, end)
-
-
-def disk(draw):
-    room = draw.between(100, 20_000)
-
-    def end(call, _):
-        def limited():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-            call()
-
-        assert status_of(forked(limited)) in (0, 2), "the writer raised no OSError"
-
-    with tempfile.TemporaryDirectory() as scratch:
-        ends_early(draw, scratch, end)
-
-
-def writers(draw):
-    kind, replaces = draw.one_of(*KINDS), draw.one_of(False, True)
-    seeds = range(1, 1 + draw.between(2, 4))
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "X"
-        if replaces:
-            write(kind, folder, 0)
-        children = {seed: forked(write, kind, folder, seed, replaces) for seed in seeds}
-        statuses = {seed: status_of(child) for seed, child in children.items()}
-        done = [undisturbed(kind, seed)[0] for seed in seeds if not statuses[seed]]
-        assert set(statuses.values()) <= {0, 2}, f"{kind}: {statuses}"
-        assert done and contents(folder) in done, f"{kind}: {statuses}, another content"
 
 
 def harm(draw, paths, path):
@@ -484,9 +377,6 @@ def cluster(draw):
 
 
 SURFACES = {
-    "kills": kills,
-    "disk": disk,
-    "writers": writers,
     "damage": damage,
     "interrupts": interrupts,
     "cluster": cluster,

@@ -5,7 +5,6 @@ rows        A row's answers do not depend on other rows or on their order.
 weights     Integer weights are repeated rows, also in criteria and in a regression.
 gaps        `impute` keeps what was observed, and fills all else.
 results     Probabilities sum to 1, samples are valid data, and all tables are finite.
-errors      After an invalid call, a mixture is as before and goes on.
 """
 
 import copy
@@ -18,7 +17,6 @@ from common import answers, equal, same_answers
 from digests import attempt, bits, copied
 
 import sktemper
-from sktemper.learning_rates import HalfLife
 
 N_ROWS = 40
 
@@ -258,56 +256,10 @@ def results(draw):
         assert np.array_equal(wrapped.to_numpy(), estimator.transform(X)), output
 
 
-def bad_table(draw, X):
-    """Return data and options of `partial_fit` that are invalid."""
-    infinite = X.copy()
-    infinite.iloc[0, 0] = np.inf
-    first, n = X.columns[0], len(X)
-    if draw.between(0, 1):
-        weight = draw.one_of(
-            -np.ones(n), np.ones(n + 1), np.full(n, np.nan), np.zeros(n)
-        )
-        return X, {"sample_weight": weight}
-    bad = (
-        infinite,
-        X.iloc[:, :0],
-        X.iloc[:0],
-        X.assign(more=1.0),
-        X.assign(**{first: pd.Timestamp("2024-01-01")}),
-        X.assign(**{first: [[1]] * n}),
-        X.set_axis([*X.columns[:-1], "other"], axis=1),
-        "text",
-        None,
-        3.0,
-    )
-    return bad[draw.between(0, len(bad) - 1)], {}
-
-
-def errors(draw):
-    columns = table(draw)
-    X = frame(columns)
-    estimator = mixture(draw, columns)
-    if draw.between(0, 1):
-        estimator.set_params(learning_rate=HalfLife(float(draw.between(1, 499))))
-    estimator.partial_fit(X)
-    clean = copy.deepcopy(estimator)
-    for _ in range(3):
-        bad, options = bad_table(draw, X)
-        method = draw.one_of("fit", "partial_fit", "predict_proba", "impute")
-        options = options if "fit" in method else {}
-        if attempt(copy.deepcopy(estimator), method, bad, **options)[1]:
-            attempt(estimator, method, bad, **options)
-    for chunk in (X.iloc[:7], X):
-        estimator.partial_fit(chunk)
-        clean.partial_fit(chunk)
-    assert bits(estimator) == bits(clean), "errors changed later chunks"
-
-
 SURFACES = {
     "tables": tables,
     "rows": rows,
     "weights": weights,
     "gaps": gaps,
     "results": results,
-    "errors": errors,
 }
