@@ -184,7 +184,8 @@ if kind == "ratings":
     given = ([1, 2, 3], ["a", "b", "a"], [1, 2, 3]), ([1, 4], ["b", "c"], [4, 5])
 elif kind == "text":
     given = ["tea rum", "ale ale"] * 5, ["gin"] * 10, ["tea"] * 10
-    options["vectorizer"] = HashingVectorizer(n_features=64, alternate_sign=False, norm=None)
+    hashing = {"n_features": 64, "alternate_sign": False, "norm": None}
+    options["vectorizer"] = HashingVectorizer(**hashing)
 
 def total():
     collection = datasets.Collection(folder)
@@ -706,25 +707,53 @@ def test_forked_children_can_open_shards(collection):
 # -- continued conversions -------------------------------------------------------------
 
 
-def interrupted(kind, folder, n_batches, **options):
-    batches = batches_of(kind)
+TEXTS = [["tea rum", "ale ale"] * 5, ["gin"] * 10, ["tea"] * 10]
+#: For each kind of data: the function that writes them, batches, options, the number
+#: of batches before an interruption, and the files that are spoiled after it.
+CONVERSIONS = {
+    "counts": (write_counts, batches_of("counts"), {"shard_rows": 8}, 2, "shard"),
+    "dense": (write_dense, batches_of("dense"), {"shard_rows": 8}, 2, "shard"),
+    "ratings": (write_ratings, batches_of("ratings"), {}, 3, "run"),
+    "text": (
+        write_counts,
+        TEXTS,
+        {"vectorizer": HASHING, "shard_rows": 5},
+        2,
+        "words",
+    ),
+}
+
+
+def interrupted(kind, folder):
+    """Write the first batches, and return a function that writes all of them."""
+    write, batches, options, n_batches, _ = CONVERSIONS[kind]
 
     def failing():
         yield from batches[:n_batches]
         raise Stop
 
-    write, _ = KINDS[kind]
     with pytest.raises(Stop):
         write(folder, failing(), **options)
-    return batches
+    return lambda folder, **more: write(folder, batches, **options, **more)
 
 
 NOTES = ["", "{", "{}", "[]", "null", "7", "[" * 10**5, '{"rows": 3}']
 CHANGED = [{"position": [2, 0]}, {"stamps": [[9, 9]]}, {"crc": [1, 2, 3]}, {"rows": 4}]
+#: Kinds, names of files, what becomes of them, and from where a conversion goes on.
 SPOILED = [
-    (name, text)
-    for name in ("shard-00001.data.npy", "shard-00001.json")
-    for text in (None, "flip", *NOTES, *(CHANGED if name.endswith("json") else ()))
+    (kind, f"{part}-00001.{end}", text, f"{part} 1")
+    for kind in ("counts", "dense", "ratings")
+    for part in [CONVERSIONS[kind][-1]]
+    for end in ("data.npy" if part == "shard" else "npy", "json")
+    for text in (
+        None,
+        "flip",
+        *NOTES,
+        *(CHANGED if end == "json" and part == "shard" else ()),
+    )
+] + [
+    ("text", "words-*.json", text, "shard 0")
+    for text in (None, *NOTES[:3], '{"counts": {}}')
 ]
 
 
@@ -739,58 +768,28 @@ def spoiled(path, text):
         path.write_text(text)
 
 
-@pytest.mark.every(17)
-@pytest.mark.parametrize("kind", ["counts", "dense"])
-@pytest.mark.parametrize("name, text", SPOILED, ids=lambda t: str(t)[:9])
-def test_only_intact_shards_are_continued(kind, name, text, folder, tmp_path):
-    write, _ = KINDS[kind]
-    write(tmp_path / "done", batches_of(kind), shard_rows=8)
-    batches = interrupted(kind, folder, 2, shard_rows=8)
-    spoiled(folder / FIRST / name, text)
-    first = (folder / FIRST / "shard-00000.data.npy").stat().st_mtime_ns
-    if text is None and name.endswith("json"):
-        write(folder, batches, shard_rows=8)
-    else:
-        with pytest.warns(UserWarning, match=rf"{name} is .* from shard 1") as warned:
-            write(folder, batches, shard_rows=8)
-        assert warned[0].filename == __file__
-    assert (folder / FIRST / "shard-00000.data.npy").stat().st_mtime_ns == first
-    assert contents(folder) == contents(tmp_path / "done")
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("text", [None, *NOTES[:3], '{"counts": {}}'])
-def test_without_the_words_of_hashed_text_all_is_written_again(text, folder, tmp_path):
-    batches = [["tea rum", "ale ale"] * 5, ["gin"] * 10, ["tea"] * 10]
-    write_counts(tmp_path / "done", batches, HASHING, shard_rows=5)
-
-    def failing():
-        yield from batches[:2]
-        raise Stop
-
-    with pytest.raises(Stop):
-        write_counts(folder, failing(), HASHING, shard_rows=5)
-    for path in (folder / FIRST).glob("words-*.json"):
-        spoiled(path, text)
-    with pytest.warns(UserWarning, match="goes on from shard 0"):
-        write_counts(folder, batches, HASHING, shard_rows=5)
-    assert contents(folder) == contents(tmp_path / "done")
-
-
 @pytest.mark.every(11)
-@pytest.mark.parametrize("name", ["run-00001.npy", "run-00001.json"])
-@pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
-def test_only_intact_runs_are_continued(name, text, small_runs, folder, tmp_path):
-    write_ratings(tmp_path / "done", batches_of("ratings"))
-    batches = interrupted("ratings", folder, 3)
-    assert (folder / FIRST / "run-00002.npy").exists()
-    spoiled(folder / FIRST / name, text)
-    if text is None and name.endswith("json"):
-        write_ratings(folder, batches)
+@pytest.mark.parametrize("kind, name, text, start", SPOILED, ids=lambda t: str(t)[:9])
+def test_only_intact_files_are_continued(
+    kind, name, text, start, small_runs, folder, tmp_path
+):
+    write = interrupted(kind, folder)
+    first = folder / FIRST / "shard-00000.data.npy"
+    before = first.stat().st_mtime_ns if start == "shard 1" else None
+    paths = list((folder / FIRST).glob(name))
+    assert paths
+    for path in paths:
+        spoiled(path, text)
+    if text is None and name.endswith("1.json"):
+        write(folder)
     else:
-        with pytest.warns(UserWarning, match=rf"{name} is .* from run 1") as warned:
-            write_ratings(folder, batches)
+        with pytest.warns(UserWarning, match=f"from {start}") as warned:
+            write(folder)
+        message = str(warned[0].message)
+        assert kind == "text" or re.search(f"{name} is .* from {start}", message)
         assert warned[0].filename == __file__
+    assert before in (None, first.stat().st_mtime_ns)
+    write(tmp_path / "done")
     assert contents(folder) == contents(tmp_path / "done")
 
 
@@ -810,11 +809,11 @@ def test_a_file_removed_while_others_are_written_is_missed(folder):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("text", NOTES)
 def test_damaged_settings_are_named(text, folder):
-    interrupted("counts", folder, 2, shard_rows=8)
+    write = interrupted("counts", folder)
     (folder / "unfinished.json").write_text(text)
     with pytest.raises(ValueError, match=r"unfinished\.json is damaged|overwrite=True"):
-        write_counts(folder, batches_of("counts"), shard_rows=8)
-    write_counts(folder, batches_of("counts"), shard_rows=8, overwrite=True)
+        write(folder)
+    write(folder, overwrite=True)
 
 
 # -- at the start ----------------------------------------------------------------------

@@ -106,9 +106,10 @@ def test_the_best_are_those_of_a_stable_sort(
     assert found[1].dtype == dtype
     # with bounds of scores, which skip items, the result is the same
     bounds = 5 * np.random.default_rng(1).random(n_items).astype(dtype)
-    bounded = np.minimum(scores, 0) + bounds
+    limit = scores.max()  # all scores are far below the bounds, and differ more
+    bounded = np.minimum(scores - limit, 0) + bounds
     rescoring = Rescoring(
-        lambda given, users, items: np.minimum(given, 0) + bounds[items],
+        lambda given, users, items: np.minimum(given - limit, 0) + bounds[items],
         bounds,
         np.argsort(-bounds, kind="stable"),
     )
