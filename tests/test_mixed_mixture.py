@@ -242,6 +242,22 @@ def test_bad_input_is_refused(change, parameters, message):
         AnnealedMixedMixture(3, **parameters).fit(change(X))
 
 
+@pytest.mark.parametrize("weight", [np.inf, np.nan, -1.0])
+def test_weights_are_checked_before_kinds(weight):
+    X, _ = survey(50)
+    with pytest.raises(ValueError, match="sample_weight"):
+        AnnealedMixedMixture(3).fit(X, sample_weight=np.append(np.ones(49), weight))
+
+
+def test_a_constant_of_a_chosen_normal_kind_is_named():
+    X, _ = survey(50)
+    mixture = AnnealedMixedMixture(2, kinds={"z": "gaussian"}, random_state=0)
+    with pytest.warns(UserWarning, match="Column 'z' has one value only"):
+        mixture.fit(X.assign(z=3.4))
+    found = mixture.set_params(kinds="from_dtype").fit(X.assign(z=3.4))
+    assert found.kinds_["z"] == "histogram"
+
+
 def test_invalid_tables_are_refused():
     X, _ = survey(50)
     mixture = AnnealedMixedMixture(3)
