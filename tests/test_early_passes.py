@@ -112,7 +112,7 @@ def test_all_rows_are_used_where_a_part_would_not_do(X, case):
     if case == "labels":
         given["labels"] = np.where(np.arange(N_ROWS) < 9, np.arange(N_ROWS) % 3, -1)
     if case == "weights":
-        given["sample_weight"] = np.where(np.arange(N_ROWS) % 20, 1e-6, 1.0)
+        given["sample_weight"] = np.where(np.arange(N_ROWS) % 20, 1e-6, 99.0)
     if case == "batches":
         parameters["batch_size"] = 300
     estimator = mixture(max_iter=8, **parameters)

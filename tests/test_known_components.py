@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sktemper import AnnealedBernoulliMixture, AnnealedGaussianMixture
 from sktemper._engine import _moves
 from sktemper._families import _mixture
+from sktemper.model import Powers, Request
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 from sktemper.tempering import LocalTempering
 
@@ -72,7 +73,9 @@ def test_the_bound_is_below_the_evidence_and_near():
     assert exact - 7.0 < mixture.lower_bound_ <= exact
 
 
-def test_a_start_has_the_likelihood_and_not_the_shares_of_known_rows():
+def test_a_start_has_the_likelihood_and_not_the_shares_of_known_rows(
+    monkeypatch,
+):
     random = np.random.default_rng(0)
     z = random.choice(3, size=80, p=[0.1, 0.3, 0.6])
     X = (random.random((80, 5)) < random.beta(2, 2, size=(3, 5))[z]) * 1.0
@@ -86,6 +89,28 @@ def test_a_start_has_the_likelihood_and_not_the_shares_of_known_rows():
     shares[labels < 0] = softmax(logs[labels < 0], axis=1)
     counts = model.component_counts(start, hyper)
     np.testing.assert_allclose(counts, shares.sum(axis=0))
+    monkeypatch.setattr(_mixture, "ROWS_LOOKED_AT", 20)  # a part tells of all rows
+    start = model.labelled_globals(X, random, hyper, 2.0 + z, labels)
+    assert model.component_counts(start, hyper).sum() == pytest.approx((2.0 + z).sum())
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_labels_have_the_power_of_the_likelihood(name):
+    row = ROWS[name]
+    X = row.data(120)
+    mixture = row.estimator("Annealed", n_components=3).fit(X)
+    state, model = mixture.state_, mixture._fitted_model()
+    block = model.take(mixture._validate(X, reset=False), slice(0, 9))
+    prepared = model.prepare(state.globals_, state.hyper)
+    labels = np.random.default_rng(0).dirichlet(np.ones(3), size=9)
+    request = Request(Powers(1.0, 1.0, 0.4), want=("local",))
+    plain, known = (
+        model.local_step(block, prepared, request._replace(labels=given))
+        for given in (None, labels)
+    )
+    logs = np.log(plain.local_parameters) + 0.4 * np.log(labels)
+    expected = softmax(logs, axis=1)
+    np.testing.assert_allclose(known.local_parameters, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+from sktemper.gaussian_mixture import _low_rank
 from sktemper.gaussian_mixture._low_rank import Directions, OneGaussian, Subspace
 from sktemper.testing import check_model
 
@@ -93,11 +94,19 @@ def test_a_subspace_is_that_of_weighted_rows_in_their_units():
     slopes = subspace.scores(np.eye(6)) - subspace.scores(np.zeros((1, 6)))
     noise = subspace.variances_of_noise(0.3)
     assert_allclose(noise, 0.3 * (slopes**2).sum(axis=0))
+    drawn = subspace.completed(slopes, random)  # with these scores
+    assert_allclose(subspace.scores(drawn), slopes, atol=1e-9)
     # the entries of a matrix of all columns, but for those of the scores, are shrunken
     for total, share in (1e9, 1.0), (30.0, 0.75), (1e-9, 0.0):
         one = subspace.one._replace(total=total, freedom=10.0)
         found = Subspace(directions, one, 2).n_parameters
         assert found == pytest.approx(4 + share * (21 - 3), rel=1e-6)
+
+
+def test_directions_of_many_rows_are_those_of_rows_at_even_distances(monkeypatch):
+    monkeypatch.setattr(_low_rank, "MOST_ROWS", 20)
+    X = np.arange(60.0)[:, None] * [1.0, 2.0]
+    assert_allclose(Directions.of(X).centre, [29.5, 59.0], atol=4.0)
 
 
 @pytest.mark.parametrize("reg_covar", [1e-6, 0.0])
@@ -145,6 +154,9 @@ def test_parameters_are_those_of_the_columns(fitted):
     assert adjusted_rand_score(y, mixture.labels_) == 1.0
     covariances, means = mixture.covariances_, mixture.means_
     assert covariances.shape == (8, 160, 160)
+    model = mixture._fitted_model()
+    variances = model.variances_of(model.usual(mixture.state_.globals_))
+    assert_allclose(variances, np.diagonal(covariances, axis1=1, axis2=2), rtol=1e-9)
     units = np.sqrt(np.outer(X.var(axis=0), X.var(axis=0)))
     identity = mixture.precisions_ @ covariances
     assert_allclose(
@@ -259,8 +271,14 @@ def test_given_means_are_those_of_the_columns(fitted):
     X, y, _ = fitted
     centres = np.array([X[y == k].mean(axis=0) for k in range(4)])
     start = TemperedGaussianMixture(
-        4, covariance_type="low_rank", means_init=centres, max_iter=0
+        4,
+        covariance_type="low_rank",
+        means_init=centres,
+        mean_prior=centres[1],
+        max_iter=0,
     ).fit(X)
+    scores = start._subspace().scores(centres[1:2])[0]
+    assert_allclose(start.state_.hyper.mean, scores)
     assert adjusted_rand_score(y, start.labels_) == 1.0
 
 

@@ -189,6 +189,14 @@ def test_degrees_of_freedom_keep_their_components_and_step_by_the_rate():
     assert (np.abs(moves) > 0.1).all()
     found = np.log(part.freedom_of_scales / start)
     np.testing.assert_allclose(found, 0.2 * moves)
+    # less than half a row is no reason to learn
+    empty = model.update_hyper(hyper, globals_, step.statistics, 1e-3, 1.0, Powers())
+    np.testing.assert_array_equal(empty.freedom_of_scales, start)
+    # components after a move have the mean logarithm over their rows
+    shares, *_ = model.responsibilities(block, model.prepare(globals_, hyper))
+    scaled, parts = model.complete(block, globals_, hyper), np.eye(2)[[0, 0, 1] * 20]
+    logs = np.log(model.moved_hyper(scaled, parts, hyper).freedom_of_scales)
+    np.testing.assert_allclose(logs, parts.T @ shares @ np.log(start) / [40, 20])
 
 
 @each_type

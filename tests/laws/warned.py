@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
@@ -397,7 +396,9 @@ def heavy_pairs(random, case):
 @warned("are zeros and none is missing", "_warn_of_zeros")
 def zeros_for_gaps(random, case):
     users, items = random.normal(size=(120, 2)), random.normal(size=(2, 15))
-    full = np.clip(np.rint(3 + users @ items + 0.3 * random.normal(size=(120, 15))), 1, 5)
+    full = np.clip(
+        np.rint(3 + users @ items + 0.3 * random.normal(size=(120, 15))), 1, 5
+    )
     is_known = random.random(full.shape) < 0.5
     X = np.where(is_known, full, 0.0 if case == "fault" else np.nan)
     found = AnnealedMatrixFactorization(2, random_state=0).fit(X).predict(X)
