@@ -317,6 +317,8 @@ def test_common_words_are_named():
         lda.fit(pd.DataFrame(X, columns=names))
     said = str(caught[0].message).split("common: ")[1].split(". ")[0]
     assert len(caught) == 1 and said.count("the") == 5 and "word" not in said
+    with pytest.warns(ConvergenceWarning, match="columns .* see get_feature_names_out"):
+        lda.fit(X)
     lda.fit(X[:, (X > 0).mean(axis=0) <= 0.3])  # no warning
 
 

@@ -77,6 +77,10 @@ HEAVY_TAILS = (
     "Most rows are in components that have a centre in common and differ in width: "
     "clusters with heavy tails have several components. Use AnnealedStudentMixture."
 )
+SKEWED = (
+    "Columns are skewed within components, so that clusters may have several of them: "
+    "{columns}. Take their logarithms, or use AnnealedMixedMixture."
+)
 MORE_COMPONENTS = (
     "All {n_components} components are in use, and one more would raise the lower "
     "bound by about {gain:.0f} nats. Raise n_components."
@@ -123,6 +127,9 @@ def advice(model, other, state, X, sample_weight, names, remedy):
         return WIDE.format(kind=kind, remedy=remedy)
     if have_heavy_tails(X[::step], labels, weight):
         return HEAVY_TAILS
+    skewed = names[gains_of_logarithms(X[::step], labels, weight) > LEAST_GAIN]
+    if len(skewed):
+        return SKEWED.format(columns=_listed([str(name) for name in skewed]))
     try:
         if used.all():
             gains = gains_of_splits(model, hyper, block, shares, weight)
@@ -206,6 +213,30 @@ def have_heavy_tails(X, labels, weight):
     paired = np.flatnonzero(is_pair.any(axis=1))
     heavy = sum(weight[rows[k]].sum() for k in paired)
     return len(paired) >= LEAST_PAIRED and heavy >= LEAST_HEAVY * weight.sum()
+
+
+def gains_of_logarithms(X, labels, weight):
+    """Return what log-normal components would add to the log density of columns.
+
+    It is 0 for columns with gaps, or with values that are not positive.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of int of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
+    """
+    gains, columns = np.zeros(X.shape[1]), (X > 0).all(axis=0)
+    for k in np.unique(labels):
+        own = X[labels == k][:, columns].astype(np.float64)
+        widths, logs = own.std(axis=0), np.log(own)
+        varies = widths > NO_WIDTH * own.max(axis=0)
+        ratio = np.log(
+            np.where(varies, widths / np.where(varies, logs.std(axis=0), 1), 1)
+        )
+        gain = np.where(varies, ratio - logs.mean(axis=0), 0.0)
+        gains[columns] += weight[labels == k].sum() * gain
+    return gains
 
 
 def gain_of_correlations(X, labels, weight):

@@ -56,9 +56,12 @@ def words_are_common(estimator, run):
     if part is None or part.is_separate:
         return None
     found = estimator.common_words_
+    words = _named(found.words)
+    if not isinstance(found.words[0], str):
+        words = f"columns {words}, see get_feature_names_out() of the vectorizer"
     return (
         f"{found.token_share:.0%} of the tokens are words that all topics have in "
-        f"common: {_named(found.words)}. Leave them out when you count words, as with "
+        f"common: {words}. Leave them out when you count words, as with "
         f"CountVectorizer(max_df={MAX_DF}) or its stop_words, or call "
         "separate_common_words(X)."
     )

@@ -293,6 +293,7 @@ def checked():
     "ignore:.*too few rows for full covariances",
     "ignore:X has values other than 0 and 1, from 1 to 4",
     "ignore:.*did not converge.*",
+    "ignore:A row of X occurs",  # weights are compared with repeated rows
 )
 @pytest.mark.filterwarnings("ignore:Single values of columns")
 @pytest.mark.filterwarnings("ignore:Most rows are in components")

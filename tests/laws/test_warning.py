@@ -16,14 +16,36 @@ from .warned import WARNED
 #: Numbers of draws of each row, quick and at length.
 N_DRAWS = 2 if LENGTH == 1 else 8 * LENGTH
 FALSE_ALARMS, FOUND = 0.05, 0.9
-#: Names of functions that issue warnings.
+#: Functions that issue warnings.
 ISSUES = {"warn", "warn_of_fit", "warn_once"}
-#: Sites without a row: they repeat a warning of another object, or name an argument or
-#: a call that is wrong, instead of a fault of data.
-WITHOUT_DATA = {
-    "warn_of_fit",
-    "warn_once",
+#: Sites whose warnings name a wrong argument or call, or an accident, instead of a
+#: fault of data, or for which another test follows the advice.  No list may grow.
+WITHOUT_ROW = {
+    "warn": "issues the warnings of others",
+    "warn_of_fit": "issues the warnings of others",
+    "warn_once": "issues the warnings of others",
+    "warn_of_the_end": "issues the warnings of the checks",
+    "about_components": "issues the warnings of advice",
+    "TemperedEstimator.__setstate__": "pickles of other versions",
+    "_warn_of_versions": "versions of workers",
+    "OnCluster._of_blocks": "workers of a cluster",
+    "Target.resume": "an interrupted conversion goes on",
+    "_report": "own models in `check_model`",
+    "shown_documents": "texts in another order than X",
+    "Texts.warn": "texts in another order than X",
+    "warn_if_above_one": "as ended_above_one, in methods; test_endings",
+    "warn_of_a_long_stream": "total_samples of streams; test_endings",
+    "inspect_counts": "other vocabulary of a chunk; test_silent_mistakes",
+    "StreamingCountVectorizer._warn_once_if_refused": "max_features; test_vectorizer",
+    "_known_columns": "columns newer than a copy for serving",
+    "_similarity": "topics that sampling changes; test_topic_regression",
+    "Cells.of_rows": "unknown covariates; test_covariates",
+    "seeded_prior": "seeds that are no words; test_known_components",
+    "_warn_of_long_lists": "k of metrics; test_silent_mistakes",
+    "_MixedMixture._warn_of_unknown": "unknown categories; test_mixed_mixture",
 }
+#: Names that look like sites: a part of other messages, and checks of other names.
+NO_WARNINGS = {"MIXED"}
 
 
 def messages_of(row, case, number):
@@ -49,3 +71,38 @@ def test_warnings_are_right(row):
     if row.improves:
         results = {case: [result for result, _ in runs[case]] for case in runs}
         assert np.mean(results["remedy"]) > np.mean(results["fault"]), results
+
+
+def sites():
+    """Yield the names of functions that issue warnings, of checks, and of messages."""
+    for path in Path(sktemper.__file__).parent.rglob("*.py"):
+        yield from sites_in(ast.parse(path.read_text()), "")
+        for line in path.read_text().splitlines():
+            if path.name == "_advice.py" and (
+                found := re.match("([A-Z_]+) = [(]$", line)
+            ):
+                yield found[1]
+
+
+def sites_in(tree, name):
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            full = f"{name}.{node.name}".lstrip(".")
+            arguments = getattr(node, "args", None)
+            if arguments and [one.arg for one in arguments.args] == [
+                "estimator",
+                "run",
+            ]:
+                yield full
+            yield from sites_in(node, full)
+            continue
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "id", getattr(node.func, "attr", None))
+            if called in ISSUES:
+                yield name
+        yield from sites_in(node, name)
+
+
+def test_each_warning_has_a_row():
+    known = {site for row in WARNED for site in row.sites} | WITHOUT_ROW.keys()
+    assert known == set(sites()) - NO_WARNINGS

@@ -284,6 +284,17 @@ def heavy_tails(random, case):
     return agreement(kind(12, random_state=0), X, y)
 
 
+@warned("are skewed within", "SKEWED")
+def skewed_columns(random, case):
+    X, y = clusters(random, 3, 400, 4)
+    X = X if case == "sound" else np.exp(X / X.std(axis=0))
+    mixture = AnnealedGaussianMixture(10, random_state=0)
+    while case == "remedy" and (said := _messages(mixture, X, "Columns are skewed")):
+        named = [int(j) for j in re.findall(r"\d+", said[0])]
+        X[:, named] = np.log(X[:, named])
+    return agreement(mixture, X, y)
+
+
 @warned("Raise n_components", "MORE_COMPONENTS")
 def few_components(random, case):
     X, y = clusters(random, 8, 300, 5)
