@@ -180,22 +180,22 @@ def _profiles(random, n_rows=150, n_columns=30):
     return (random.random((n_rows, n_columns)) < chances[y]) * 1.0, y
 
 
-@warned("occurs .* times on average", "rows_repeat")
+@warned("occurs .* times on average", "about_components")
 def copies(random, case):
     return _copied(AnnealedGaussianMixture(10), random, case, *clusters(random))
 
 
-@warned("occurs .* times on average", "rows_repeat")
+@warned("occurs .* times on average", "about_components")
 def copies_of_heavy_tails(random, case):
     return _copied(AnnealedStudentMixture(10), random, case, *clusters(random))
 
 
-@warned("occurs .* times on average", "rows_repeat")
+@warned("occurs .* times on average", "about_components")
 def copies_of_answers(random, case):
     return _copied(AnnealedBernoulliMixture(10), random, case, *_profiles(random))
 
 
-@warned("occurs .* times on average", "rows_repeat")
+@warned("occurs .* times on average", "about_components")
 def copies_of_texts(random, case):
     y = random.integers(3, size=150)
     rates = random.dirichlet(np.full(60, 0.3), size=3)[y]
@@ -203,7 +203,7 @@ def copies_of_texts(random, case):
     return _copied(AnnealedMultinomialMixture(10), random, case, X, y)
 
 
-@warned("occurs .* times on average", "rows_repeat")
+@warned("occurs .* times on average", "about_components")
 def copies_of_mixed_rows(random, case):
     (X, y), chances = clusters(random), random.dirichlet(np.full(4, 0.5), size=3)
     options = [random.choice(4, p=chances[k]) for k in y]
