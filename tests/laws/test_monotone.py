@@ -11,7 +11,7 @@ from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import Annealing
 
 from .draws import LENGTH, cells, generator
-from .registry import STRANGE, SUBJECTS
+from .registry import STRANGE, SUBJECTS, variances_and_condition
 
 #: Other steps are random, and LDA's histories have no bounds of single passes.
 VARIATIONAL = [
@@ -37,19 +37,10 @@ def allowed(estimator, n_rows):
         return 0.0
     model, usual = estimator._fitted()
     family = model.family_of(estimator._state().hyper)
-    scales, D = np.asarray(usual.inverse_scale), usual.means.shape[1]
-    condition = 1.0
-    if scales.ndim > 1 and scales.shape[-2:] == (D, D):
-        units = np.sqrt(np.diagonal(scales, axis1=-2, axis2=-1))
-        condition = np.linalg.cond(
-            scales / units[..., None] / units[..., None, :]
-        ).max()
-        scales = units**2
-    elif scales.ndim < 2:
-        scales = scales[..., None]
-    means = usual.means + family.origin
-    ratio = 1 + (usual.precision[:, None] * means**2 / scales).max()
-    total = np.abs(np.log(scales)).max() + np.log(condition) + D
+    scales, condition = variances_and_condition(usual)
+    moved = usual.means**2 + (usual.means + family.origin) ** 2
+    ratio = 1 + (usual.precision[:, None] * moved / scales).max()
+    total = np.abs(np.log(scales)).max() + np.log(condition) + usual.means.shape[1]
     rounding = np.max(usual.freedom) * total * condition * ratio * len(usual.means)
     noise = 0.0 if family.has_scales else family.squares_of_noise(usual).max()
     return 1e-15 * rounding + 0.5 * n_rows * noise
