@@ -24,6 +24,7 @@ from ._utils._arguments import (
     positive_int,
     refuse,
 )
+from ._utils._frames import check_same_rows
 from ._utils._tasks import Pool, Task
 from ._utils._typing import (
     ArrayLike,
@@ -479,6 +480,7 @@ def _draws(X, n_replicates, sample_weight, random_state):
     The weights are 0 for a random half of the samples.
     """
     n_replicates = positive_int(n_replicates, "n_replicates")
+    check_same_rows(X=X, sample_weight=sample_weight)
     n_samples, random = _num_samples(X), check_random_state(random_state)
     weight = _check_sample_weight(sample_weight, np.empty((n_samples, 1)))
     is_drawn = np.arange(n_samples) < (n_samples + 1) // 2

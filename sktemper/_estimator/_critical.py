@@ -76,6 +76,7 @@ def critical_temperatures(
     check_flag(return_schedule, "return_schedule")
     estimator = clone(estimator)
     estimator._validate_params()
+    estimator._check_rows(X, sample_weight)
     data = estimator._training_data(X, True, sample_weight)
     estimator._check_enough(data)
     problem = make_problem(estimator, data, sample_weight, fresh=True)

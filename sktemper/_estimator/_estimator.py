@@ -50,6 +50,7 @@ from .._utils._arguments import (
 )
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._checksums import checked, with_checksum
+from .._utils._frames import check_same_rows
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn, warn_once
 from .._utils._policy import Slot, link_to_documentation, set_params
@@ -949,6 +950,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, continued, X_val=None, labels=None):
+        self._check_rows(X, sample_weight, labels)
         earlier = copy_fit(self)
         work = new_estimator(self, fit_results(earlier) if continued else {})
         work._warned = {"hot": True}  # callbacks may use a model above T=1
@@ -993,6 +995,13 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     #: Names of the attributes that the last fit has set.
     _result_names = frozenset()
+
+    #: Name of the parameter that labels rows.
+    _labels_name = "labels"
+
+    def _check_rows(self, X, sample_weight, labels=None, times=None):
+        rows = {"X": X, "sample_weight": sample_weight, self._labels_name: labels}
+        check_same_rows(**rows, times=times)
 
     def _training_data(self, X, fresh, sample_weight):
         data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
@@ -1067,6 +1076,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _fitted_problem(self, X, sample_weight=None, labels=None):
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
+        self._check_rows(X, sample_weight, labels)
         data = data_of(X, self._validation(X, "_validate", reset=False))
         check_names(data, known_names(self))
         for matrix in data.validated:
@@ -1197,6 +1207,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return self._mean_score(X, sample_weight)
 
     def _mean_score(self, X, sample_weight, labels=None):
+        self._check_rows(X, sample_weight)
         scores, n_held_out = self._predictive_scores(X, labels)
         weight = validated_weight(sample_weight, scores)
         if weight is not None:
@@ -1345,6 +1356,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return self._partial_fit(X, sample_weight, times)
 
     def _partial_fit(self, X, sample_weight, times, labels=None):
+        self._check_rows(X, sample_weight, labels, times)
         fresh = not hasattr(self, "state_")
         work = new_estimator(self) if fresh else self._widened_for(X)
         if fresh:

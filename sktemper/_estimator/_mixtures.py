@@ -190,6 +190,7 @@ def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
 
 def _deviance(estimator, X, sample_weight):
     """Return minus twice the log-likelihood, and the number of samples."""
+    estimator._check_rows(X, sample_weight)
     scores = estimator.score_samples(X)
     weight = _sample_weights(scores, sample_weight)
     return float(-2.0 * (weight @ scores)), float(weight.sum())
@@ -564,6 +565,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _entropy(self, X, sample_weight):
         """Return the sum of the entropies of samples, and their number."""
+        self._check_rows(X, sample_weight)
         shares = self.predict_proba(X).astype(np.float64)
         weight = _sample_weights(shares, sample_weight)
         return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()

@@ -67,6 +67,31 @@ def as_frame(X):
         return X.to_pandas()
 
 
+def check_same_rows(**data):
+    """Raise if objects of pandas have the same row labels in different orders.
+
+    Rows are paired by position.  The first of ``data`` with row labels is the one that
+    others are compared with; None, and objects of other kinds, have none.
+    """
+    pandas = sys.modules.get("pandas")
+    kinds = () if pandas is None else (pandas.DataFrame, pandas.Series)
+    indexes = {name: X.index for name, X in data.items() if isinstance(X, kinds)}
+    if len(indexes) < 2:
+        return
+    first, *others = indexes
+    index = indexes[first]
+    for name in others:
+        own = indexes[name]
+        if len(own) != len(index) or own.equals(index):
+            continue
+        if own.isin(index).all() and index.isin(own).all():
+            raise ValueError(
+                f"{name} has the row labels of {first} in another order, but rows are "
+                f"paired by position: pass {name}.loc[{first}.index], or reset the "
+                "indexes if the positions are right."
+            )
+
+
 def is_frame(X):
     return any(
         name in sys.modules

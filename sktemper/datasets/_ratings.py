@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._ranking._labels import label_array, labelled, listed
 from .._utils._arguments import check_arguments
+from .._utils._frames import check_same_rows
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, SparseMatrix
 from .._utils._validation import check_unmasked
@@ -85,6 +86,7 @@ default=None
     >>> X_new.toarray()
     array([[0., 2., 0.]])
     """
+    check_same_rows(users=users, items=items, ratings=ratings)
     ratings = _numbers(ratings, "ratings")
     labels = user_labels, item_labels
     keys, ratings, labels = _sorted_entries(users, items, ratings, labels, unknown)
@@ -152,6 +154,7 @@ default=None
     >>> X.users(["bob"]).toarray()
     array([[1., 0.]])
     """
+    check_same_rows(users=users, items=items, weights=weights)
     weights = np.ones(len(users)) if weights is None else weights
     weights = _numbers(weights, "weights")
     if len(weights) and weights.min() < 0:

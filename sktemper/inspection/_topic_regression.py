@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._utils._arguments import WholeNumber, check_arguments, check_interval, refuse
 from .._utils._design import Design
-from .._utils._frames import data_frame
+from .._utils._frames import check_same_rows, data_frame
 from .._utils._inference import Permuted, sandwich, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
@@ -317,6 +317,7 @@ def topic_regression(
         raise ValueError("A regression of topic shares needs two topics or more.")
     counts, gamma = checked_documents(lda, X)
     check_consistent_length(counts, covariates)
+    check_same_rows(X=X, covariates=covariates)
     used = np.flatnonzero(counts.sum(axis=1))
     if len(used) == 0:
         raise ValueError("X has no document with tokens.")

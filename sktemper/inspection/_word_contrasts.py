@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import expit, ndtr
 
 from .._utils._arguments import check_interval, positive_int
-from .._utils._frames import data_frame
+from .._utils._frames import check_same_rows, data_frame
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from ..lda._cells import Cells
 from ..lda._estimators import gamma_at_one, word_topics
@@ -68,6 +68,7 @@ def _expected_tokens(lda, X, covariates):
     These are tokens of words in each group, their sums, information, variance, and
     whether there are enough documents, with a column for each topic.
     """
+    check_same_rows(X=X, covariates=covariates)
     with lda._fitted_problem(X) as problem:
         model, prepared = problem.model, lda._prepared(problem.model)
         cells, labels = Cells().with_rows(covariates, len(problem.data))

@@ -552,6 +552,8 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         """
         return self._partial_fit(X, sample_weight, times, covariates)
 
+    _labels_name = "covariates"
+
     def _checked_labels(self, covariates, data):
         """Return the cell of each document; add new cells to those of the fit."""
         cells = vars(self).get("_cells_", Cells())

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
 from .._utils._arguments import Interval, check_arguments
+from .._utils._frames import check_same_rows
 from .._utils._notices import warn
 from .._utils._typing import DataLike, Float, Int
 from .._utils._validation import check_unmasked
@@ -330,6 +331,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     _warn_of_long_lists(wanted, n_items)
     seen = None if X_seen is None else _entries(X_seen, "X_seen")
     if seen is not None:
+        check_same_rows(X_seen=X_seen, X_test=X_test)
         _check_same_table(X_seen, X_test, seen.shape == held_out.shape)
         _check_shape("X_seen", seen.shape, held_out.shape)
         held_out = _without(held_out, seen)

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 
 from .._utils._arguments import check_interval, refuse
 from .._utils._design import named_columns
-from .._utils._frames import data_frame
+from .._utils._frames import check_same_rows, data_frame
 from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
@@ -251,6 +251,12 @@ def class_outcomes(
     """
     if method not in ("ml", "bch"):
         refuse("method", "'ml' or 'bch'", method)
+    check_same_rows(
+        posteriors=posteriors,
+        outcomes=outcomes,
+        sample_weight=sample_weight,
+        sampling_weight=sampling_weight,
+    )
     posteriors = checked_posteriors(posteriors)
     check_consistent_length(posteriors, outcomes)
     counts, ratios = weights_of_samples(posteriors, sample_weight, sampling_weight)

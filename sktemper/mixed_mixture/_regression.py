@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._design import MOST_CONDITION, Design, units_of
-from .._utils._frames import data_frame
+from .._utils._frames import check_same_rows, data_frame
 from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import checked_weights
@@ -137,6 +137,7 @@ class ClassRegression:
         Standard errors are those of the delta method, for these covariates.
         """
         check_interval(interval)
+        check_same_rows(covariates=covariates, sample_weight=sample_weight)
         names, Z = self.names, self._design.rows(covariates)
         owners = self._design.owners
         weight = _check_sample_weight(sample_weight, Z, ensure_non_negative=True)
@@ -281,6 +282,12 @@ def class_regression(
     """
     if method not in ("ml", "bch"):
         refuse("method", "'ml' or 'bch'", method)
+    check_same_rows(
+        posteriors=posteriors,
+        covariates=covariates,
+        sample_weight=sample_weight,
+        sampling_weight=sampling_weight,
+    )
     posteriors = checked_posteriors(posteriors)
     check_consistent_length(posteriors, covariates)
     counts, ratios = weights_of_samples(posteriors, sample_weight, sampling_weight)

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from .._engine import matrices_of
+from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
 from ._axes import Display, require_attribute, select_topics, topic_colours, topic_label
 
@@ -64,6 +65,7 @@ def topic_shares(
     >>> shares.tolist(), places.tolist()
     ([[0.5, 0.5], [0.5, 0.5]], ['a', 'b'])
     """
+    check_same_rows(doc_topic=doc_topic, tokens=tokens, groups=groups)
     check_consistent_length(doc_topic, tokens)
     weights = check_array(
         doc_topic, dtype=np.float64, input_name="doc_topic", copy=True
@@ -238,6 +240,7 @@ class TopicPrevalenceDisplay(Display):
         """
         cls._check_matplotlib("from_estimator")
         require_attribute(estimator, "topics", "a fitted LDA")
+        check_same_rows(X=X, groups=groups)
         weights = estimator.transform(X)
         tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._arguments import refuse
+from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, Axes, DataLike, Float
 from ._axes import Display, select_topics, topic_colours
 from ._prevalence import N_ALIKE, STYLES, percent_formatter
@@ -171,6 +172,7 @@ class TopicEffectsDisplay(Display):
         display : TopicEffectsDisplay
         """
         cls._check_matplotlib("from_shares")
+        check_same_rows(covariates=covariates, places=places)
         table, places = regression.shares(covariates, interval), np.asarray(places)
         n_topics = len(regression.coef_)
         values, low, high = (

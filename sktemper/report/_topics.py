@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine import matrices_of
 from .._utils._extras import missing_packages
+from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
 from ._documents import Texts, shown_documents
 from ._figures import line_figure, map_figure
@@ -246,6 +247,13 @@ def topic_report(
     path = None if path is None else check_path(path)
     n_words = check_count(n_words, "n_words")
     n_documents = check_count(n_documents, "n_documents")
+    check_same_rows(
+        X=X,
+        documents=documents,
+        document_names=document_names,
+        dates=dates,
+        groups=groups,
+    )
     rows = CountRows(X)
     documents = check_documents(documents, len(rows))
     names = check_length(document_names, len(rows), "document_names")

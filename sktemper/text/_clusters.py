@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._utils._arguments import positive_int
-from .._utils._frames import data_frame, frame_library
+from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Int
 
 RANKINGS = ("class_tfidf", "lift", "weight")
@@ -186,6 +186,7 @@ def _lift(counts, tokens, corpus_share):
 
 
 def _counts_of_clusters(X, memberships):
+    check_same_rows(X=X, memberships=memberships)
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
         raise ValueError("Negative values in data passed to cluster_words.")

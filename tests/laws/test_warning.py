@@ -4,11 +4,15 @@ Data without a fault cause a warning at most once in 20 draws, data with it in a
 nine of ten; the remedy, followed literally, ends better, and the warning is gone.
 """
 
+import ast
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+import sktemper
 
 from .draws import LENGTH, generator, too_few, too_many
 from .warned import WARNED
