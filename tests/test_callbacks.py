@@ -82,13 +82,6 @@ def test_a_callback_sees_the_state_of_its_time(documents):
     snapshot.partial_fit(documents)  # the copy shares nothing with the estimator
 
 
-def test_partial_fit_calls_no_hooks(documents):
-    recorder = Recorder()
-    lda = lda_of().set_callbacks(recorder).partial_fit(documents)
-    assert recorder.events == []
-    assert len(lda.history_["step"]) == 4
-
-
 def test_a_continued_fit_has_its_own_passes(documents):
     recorder = Recorder()
     lda = lda_of(warm_start=True).fit(documents).set_callbacks(recorder)
@@ -112,22 +105,6 @@ def test_callbacks_are_pickled_with_their_estimator(documents):
 def callback():
     reason = "callbacks need scikit-learn 1.9 or later"
     return pytest.importorskip("sklearn.callback", reason=reason)
-
-
-def test_scoring_monitor(documents, callback):
-    def score(estimator, X, y):
-        return estimator.score(X)
-
-    monitor = callback.ScoringMonitor(scoring={"score": score})
-    lda_of().set_callbacks(monitor).fit(documents)
-    rows = monitor.get_logs().data
-    passes = [row["score"] for row in rows if row["task_name"] == "pass"]
-    assert len(passes) == 5
-    for n_passes in (4, 5):
-        expected = lda_of(max_iter=n_passes).fit(documents).score(documents)
-        assert passes[n_passes - 1] == expected
-    assert len(set(passes)) == 5
-    assert [row["score"] for row in rows if row["task_name"] == "fit"] == passes[-1:]
 
 
 @pytest.mark.every(5)

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from fits import (
     Hooks,
     PressingAt,
@@ -25,7 +24,6 @@ from registry import ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
-from sklearn.model_selection import GridSearchCV
 
 import sktemper
 from sktemper import (
@@ -577,21 +575,6 @@ def test_weights_of_a_score_are_repetitions(name):
                 method_of(X, sample_weight=bad)
     with pytest.raises(ValueError, match="[Ww]eights must contain|held out"):
         estimator.score(X, sample_weight=np.zeros(120))
-
-
-def test_weights_are_routed(documents):
-    with sklearn.config_context(enable_metadata_routing=True):
-        lda = AnnealedLDA(3, max_iter=10, random_state=0)
-        lda.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        weight = np.ones(120)
-        weight[60:] = 0
-        search = GridSearchCV(lda, {"max_iter": [10]}, cv=[(range(60), range(30, 120))])
-        search.fit(documents, sample_weight=weight)
-    lda = clone(lda).fit(documents[:60])
-    assert search.best_score_ == pytest.approx(lda.score(documents[30:60]))
-    weight = np.arange(120) % 3
-    expected = np.exp(-lda.score(documents, sample_weight=weight))
-    assert lda.perplexity(documents, sample_weight=weight) == expected
 
 
 @pytest.mark.every(2)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from fits import data_of, factorization_of, lda_of, mixture_of
-from registry import QUICK, TARGETS
+from registry import TARGETS
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -395,26 +395,3 @@ def test_grid_search_over_temperings(texts):
     lda = TemperedLDA(4, learning_rate=0.3, tempering=Annealing(), random_state=0)
     grid = {"temperedlda__tempering__schedule__start": [2, 9]}
     assert len(set(search(grid, texts, 1, lda).cv_results_["mean_test_score"])) == 2
-
-
-# -- output ----------------------------------------------------------------------------
-
-
-def test_output_is_named(documents):
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame(
-        documents.toarray(), columns=[f"w{v}" for v in range(60)]
-    ).rename(index="d{}".format)
-    lda = AnnealedLDA(**QUICK).set_output(transform="pandas").fit(X)
-    names = [f"annealedlda{k}" for k in range(3)]
-    assert lda.get_feature_names_out().tolist() == names
-    assert lda.feature_names_in_.tolist() == X.columns.tolist()
-    for output in (lda.transform(X), clone(lda).fit_transform(X)):
-        assert output.columns.tolist() == names
-        assert output.index.tolist() == X.index.tolist()
-        assert set(output.dtypes) == {np.dtype(np.float32)}
-        np.testing.assert_allclose(output.sum(axis=1), 1, rtol=1e-6)
-    assert set(lda.top_words(n_words=2)[0]) <= set(X.columns)
-    with pytest.raises(ValueError, match="feature names"):
-        lda.transform(X[X.columns[::-1]])
-    assert TemperedLDA(**QUICK).fit(X).get_feature_names_out()[0] == "temperedlda0"

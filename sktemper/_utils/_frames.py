@@ -1,6 +1,6 @@
 """Data frames of pandas or polars, and tables of Arrow, which are optional."""
 
-import importlib
+import importlib.util
 import sys
 
 import numpy as np
@@ -57,14 +57,17 @@ def frame_labels(X, axis):
 
 
 def as_frame(X):
-    """Return a table of Arrow as a data frame, and other data unchanged."""
+    """Return a table of Arrow as a data frame, and other data unchanged.
+
+    If neither polars nor pandas is installed, a table is unchanged too.
+    """
     arrow = sys.modules.get("pyarrow")
     if arrow is None or not isinstance(X, arrow.Table | arrow.RecordBatch):
         return X
     try:
         return importlib.import_module("polars").from_arrow(X)
     except ImportError:
-        return X.to_pandas()
+        return X.to_pandas() if importlib.util.find_spec("pandas") else X
 
 
 def check_same_rows(**data):

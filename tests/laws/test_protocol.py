@@ -168,6 +168,8 @@ def test_metadata_are_routed(subject):
     estimator.fit(X, sample_weight=weight)
     assert_same_fit(pipeline[-1], estimator, X)
     assert score == estimator.score(X, sample_weight=weight)
+    if hasattr(estimator, "perplexity"):
+        assert estimator.perplexity(X, sample_weight=weight) == np.exp(-score)
 
 
 @each_class
@@ -178,9 +180,14 @@ def test_output_has_the_container_that_was_set(subject, library):
     table = X.toarray() if issparse(X) else X
     columns = {f"column {j}": values for j, values in enumerate(table.T)}
     frame = module.DataFrame(columns)
+    if library == "pandas":
+        frame.index = [f"row {i}" for i in range(N_ROWS)]
     found = estimator.set_output(transform=library).fit(frame).transform(frame)
     assert type(found).__module__.startswith(library)
-    assert list(found.columns) == estimator.get_feature_names_out().tolist()
+    names = [f"{type(estimator).__name__.lower()}{k}" for k in range(found.shape[1])]
+    assert list(found.columns) == estimator.get_feature_names_out().tolist() == names
+    if library == "pandas":
+        assert found.index.equals(frame.index)
     assert estimator.feature_names_in_.tolist() == list(columns)
     plain = clone(estimator).set_output(transform="default").fit(table)
     np.testing.assert_array_equal(found.to_numpy(), plain.transform(table))
