@@ -18,10 +18,11 @@ from scipy import sparse
 from sklearn.utils._param_validation import make_constraint
 
 import sktemper
-from laws.draws import LENGTH, Draws
 from sktemper import learning_rates, schedules, tempering
 from sktemper.base import TemperedEstimator
 from sktemper.noise import SVIPlusNoise
+
+from .draws import LENGTH, Draws
 
 QUERIES = "transform impute predict_proba predict score_samples score".split()
 QUERIES += ["perplexity", "lower_bound"]
