@@ -616,10 +616,10 @@ static double evidence_of_prior(const ascent_block *b, const ascent_room *room, 
 /* matrix += what another precision of the means changes in the inverse scale of component k,
  * divided by n; see `_shift` in `_priors.py`. */
 static void add_shift(const ascent_block *b, const ascent_room *room, const usual_form *usual,
-                      intptr_t k, double old, double precision, double n, double *matrix)
+                      intptr_t k, double precision, double n, double *matrix)
 {
     const intptr_t D = b->n_features;
-    const double kappa = usual->precision[k];
+    const double kappa = usual->precision[k], old = room->present.precision;
     for (intptr_t d = 0; d < D; d++)
         room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
     add_outer(b, (precision - old) * kappa / (precision + (kappa - old)) / n, room->vector,
@@ -639,8 +639,7 @@ static int common_prior(const ascent_block *b, ascent_room *room, const usual_fo
     for (intptr_t e = 0; e < E; e++)
         new->covariance[e] = usual->inverse[e] - old->covariance[e];
     for (intptr_t k = 0; k < K; k++)
-        add_shift(b, room, usual, k, old->precision, new->precision, (double)K,
-                  new->covariance);
+        add_shift(b, room, usual, k, new->precision, (double)K, new->covariance);
     for (intptr_t i = 0; i < D; i++) /* symmetric: a difference would grow in each step */
         for (intptr_t j = 0; j <= i; j++)
             new->covariance[j * D + i] = new->covariance[i * D + j] *= new->freedom / n_rows;
@@ -664,7 +663,7 @@ static intptr_t begin_evidence(const ascent_block *b, const ascent_room *room,
                                              : usual->precision[k] - old->precision;
         for (intptr_t e = 0; e < E; e++)
             own[e] = usual->inverse[k * E + e] - old->covariance[e];
-        add_shift(b, room, usual, k, old->precision, precision, 1, own);
+        add_shift(b, room, usual, k, precision, 1, own);
     }
     return n;
 }
@@ -762,14 +761,10 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
     const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
     if (learns && b->kind == TIED)
         return common_prior(b, room, usual);
-    if (learns && mean_covariance(b, room, usual, new->covariance, &log_determinant))
+    if (learns ? mean_covariance(b, room, usual, new->covariance, &log_determinant)
+               : factors_of(b, room, 1, new->covariance, room->matrices, &log_determinant))
         return 1;
     if (b->learned & LEARNS_FREEDOM) {
-        if (!learns) {
-            double *factors = room->matrices + b->n_features * b->n_features;
-            if (factors_of(b, room, 1, room->present.covariance, factors, &log_determinant))
-                return 1;
-        }
         for (intptr_t k = 0; k < K; k++)
             if (room->used[k])
                 mean_log += usual->log_precisions[k] / n_used;

@@ -261,11 +261,8 @@ class Subspace:
 
     def log_rest(self, X):
         """Return the log predictive density of the rest of rows given their scores."""
-        directions, q, inverse_scale = (
-            self.directions,
-            self.n_scores,
-            self.one.inverse_scale,
-        )
+        directions, one, q = self.directions, self.one, self.n_scores
+        inverse_scale = one.inverse_scale
         known, p = directions.basis.shape[1], self.n_features - self.n_scores
         own, rest = np.empty((2, len(X)))
         for part, rows in directions.standardised(X):
@@ -274,10 +271,7 @@ class Subspace:
             own[part] = (each[:, :q] / inverse_scale[:q]).sum(axis=1)
             rest[part] = (each[:, q:] / inverse_scale[q:known]).sum(axis=1)
             rest[part] += outside / inverse_scale[-1]
-        nu, spread = (
-            self.one.freedom + self.one.total + 1.0,
-            1.0 + 1.0 / (self.one.total + 1.0),
-        )
+        nu, spread = one.freedom + one.total + 1.0, 1.0 + 1.0 / (one.total + 1.0)
         constant = log_rising(0.5 * (nu - p), 0.5 * p)
         constant -= 0.5 * p * math.log(math.pi * spread)
         constant -= 0.5 * np.log(inverse_scale[q:]).sum()
@@ -292,7 +286,7 @@ class Subspace:
         directions = self.directions
         return directions.centre + scores @ self.loadings.T * directions.scales
 
-    def roots(self, of_scores, of_rest):
+    def roots(self, of_scores, of_rest, units):
         """Return R for matrices R R^T, without differences that might be negative.
 
         Parameters
@@ -301,11 +295,12 @@ class Subspace:
             Such roots for the scores.
         of_rest : ndarray of shape (n_features - n_scores,)
             Roots of variances, or of precisions, in the other directions.
+        units : ndarray of shape (n_features,)
+            Factors of standardised columns.
 
         Returns
         -------
         roots : ndarray of shape (n_components, n_features, n_scores + n_features)
-            Roots for standardised columns.
         """
         basis, q, outside = self.directions.basis, self.n_scores, of_rest[-1]
         rest = basis[:, q:]
@@ -313,7 +308,7 @@ class Subspace:
         shared += (rest * (of_rest[: rest.shape[1]] - outside)) @ rest.T
         own = self.loadings @ of_scores
         shared = np.broadcast_to(shared, (len(own), *shared.shape))
-        return np.concatenate([own, shared], axis=2)
+        return np.concatenate([own, shared], axis=2) * units[:, None]
 
     def variances(self, of_scores):
         """Return the variances of columns, (n_components, n_features)."""
@@ -436,14 +431,13 @@ class LowRankMixtureModel(GaussianMixtureModel):
     def covariances_of(self, usual):
         values, vectors = np.linalg.eigh(self.own_covariances(usual))
         own = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
-        roots = self.subspace.roots(own, np.sqrt(self.subspace.rest))
-        roots = roots * self.subspace.directions.scales[:, None]
+        units = self.subspace.directions.scales
+        roots = self.subspace.roots(own, np.sqrt(self.subspace.rest), units)
         return roots @ np.swapaxes(roots, 1, 2)
 
     def roots_of(self, usual):
-        own, widths = super().roots_of(usual), np.sqrt(self.subspace.rest)
-        roots = self.subspace.roots(own, 1.0 / widths)
-        roots = roots / self.subspace.directions.scales[:, None]
+        own, units = super().roots_of(usual), 1.0 / self.subspace.directions.scales
+        roots = self.subspace.roots(own, self.subspace.rest**-0.5, units)
         upper = np.linalg.qr(np.swapaxes(roots[:, ::-1], 1, 2), mode="r")
         upper *= np.copysign(1.0, np.diagonal(upper, axis1=1, axis2=2))[..., None]
         return np.swapaxes(upper, 1, 2)[:, ::-1, ::-1]

@@ -305,9 +305,8 @@ class GaussianMixtureModel(MixtureModel):
     def precisions_of(self, usual):
         """Return expected precisions, the products of their roots."""
         roots = self.roots_of(usual)
-        if self.covariance.products:
-            return roots @ np.swapaxes(roots, -1, -2)
-        return roots**2
+        is_full = self.covariance.products
+        return roots @ np.swapaxes(roots, -1, -2) if is_full else roots**2
 
     def roots_of(self, usual):
         """Return upper triangular R with R R^T = `precisions_of`."""

@@ -279,19 +279,18 @@ def _common_prior(family, old, hyper, usual, learned):
     n_rows = usual.freedom - old.degrees_of_freedom
     if "degrees_of_freedom" in learned:
         freedom = family.law.least + COMMON_FREE * n_rows
-    scatter = usual.inverse_scale - old.covariance
-    scatter = scatter + _shift(family, old, hyper.mean_precision, usual)
+    shift = _shift(family, old, hyper.mean_precision, usual)
+    scatter = usual.inverse_scale - old.covariance + shift
     covariance = kind.symmetric(hyper.allowed(scatter * (freedom / n_rows)))
     kind.factors(covariance)  # raises if the samples do not determine it
     return hyper._replace(degrees_of_freedom=freedom, covariance=covariance)
 
 
-def _shift(family, old, precision, usual, used=slice(None)):
+def _shift(family, old, precision, usual):
     """Return the change of inverse scales by another precision of the means."""
-    n_rows = usual.precision[used] - old.mean_precision
-    shifts = usual.means[used] - (old.mean - old.origin)
-    factors = (precision - old.mean_precision) * usual.precision[used]
-    return family.covariance.outer(factors / (precision + n_rows), shifts)
+    n_rows = usual.precision - old.mean_precision
+    factors = (precision - old.mean_precision) * usual.precision / (precision + n_rows)
+    return family.covariance.outer(factors, usual.means - (old.mean - old.origin))
 
 
 def restarted(hyper, covariance, law, learned):
@@ -375,8 +374,8 @@ def evidence_of_priors(family, hyper, usual, used, precision):
     """
     kind, law = family.covariance, family.law
     n_rows = usual.precision[used] - hyper.mean_precision
-    scatter = usual.inverse_scale[used] - hyper.covariance
-    scatter = scatter + _shift(family, hyper, precision, usual, used)
+    shift = _shift(family, hyper, precision, usual)
+    scatter = (usual.inverse_scale - hyper.covariance + shift)[used]
 
     # the first element is for the prior
     if family.has_scales:  # the precision of a mean counts scales
