@@ -100,8 +100,8 @@ class Directions:
         """Yield parts of rows in standardised columns, and their places."""
         for start in range(0, len(X), ROWS_OF_PART):
             part = slice(start, start + ROWS_OF_PART)
-            rows = np.subtract(X[part], self.centre, order="C")  # for sums over columns
-            yield part, rows / self.scales
+            # sums over columns depend on the memory order
+            yield part, np.subtract(X[part], self.centre, order="C") / self.scales
 
 
 def _principal(X):

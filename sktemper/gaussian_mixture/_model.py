@@ -303,10 +303,11 @@ class GaussianMixtureModel(MixtureModel):
         return self.own_covariances(usual)
 
     def precisions_of(self, usual):
-        """Return expected precisions, the products of their roots."""
-        roots = self.roots_of(usual)
-        is_full = self.covariance.products
-        return roots @ np.swapaxes(roots, -1, -2) if is_full else roots**2
+        """Return expected precisions; matrices are products of their roots."""
+        kind, roots = self.covariance, self.roots_of(usual)
+        if kind.products:
+            return roots @ np.swapaxes(roots, -1, -2)
+        return kind.widened(usual.freedom) * kind.scale(usual.inverse_scale)
 
     def roots_of(self, usual):
         """Return upper triangular R with R R^T = `precisions_of`."""
