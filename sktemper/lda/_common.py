@@ -194,6 +194,7 @@ LEAST_ALPHA, LARGEST_ALPHA, LARGEST_STEP = 1e-3, 100.0, 1.0
 
 def separated(estimator, X, sample_weight):
     """Return a fitted estimator whose topic 0 is the common part of the others."""
+    estimator._check_rows(X, sample_weight)
     state = estimator.state_
     tokens, eta = state.globals_.tokens(), state.globals_.prior
     part = CommonPart.of_fit(estimator, state)

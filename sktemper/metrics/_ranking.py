@@ -331,7 +331,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     _warn_of_long_lists(wanted, n_items)
     seen = None if X_seen is None else _entries(X_seen, "X_seen")
     if seen is not None:
-        check_same_rows(X_seen=X_seen, X_test=X_test)
+        check_same_rows(X_test=X_test, X_seen=X_seen)
         _check_same_table(X_seen, X_test, seen.shape == held_out.shape)
         _check_shape("X_seen", seen.shape, held_out.shape)
         held_out = _without(held_out, seen)

@@ -1,0 +1,215 @@
+"""Without an effect, P(p < a) <= a, and intervals cover as often as they say.
+
+This holds for groups of one row to half of the rows, heavy-tailed covariates, rare and
+skewed outcomes and short texts; or a result is refused by name, or a warning says so.
+"""
+
+import functools
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sktemper
+from laws.draws import LENGTH, generator, too_many
+from laws.registry import RESULTS
+from sktemper import AnnealedBernoulliMixture, AnnealedLDA, inspection
+from sktemper.inspection import _topic_regression, word_contrasts
+from sktemper.inspection._gibbs import checked_documents, topic_draws
+from sktemper.model_selection import bootstrap_lrt
+
+N = 200
+N_DRAWS = 10 * LENGTH
+LEVELS = 0.05, 0.005
+#: Largest share by which intervals may cover less than they say.
+SLACK = 0.02
+
+
+# -- covariates and outcomes without an effect -----------------------------------------
+def of_group(size):
+    def draw(random):
+        return (random.permutation(N) < size) * 1.0
+
+    return draw
+
+
+COVARIATES = {f"{size} rows": of_group(size) for size in (1, 2, 3, 5, 10, N // 2)}
+COVARIATES |= {
+    "Pareto": lambda random: random.pareto(1.0, N),
+    "normal": lambda random: random.normal(size=N),
+    "almost constant": lambda random: 3.4 + (np.arange(N) == random.integers(N)) * 1e3,
+}
+OUTCOMES = {
+    "normal": lambda random: random.normal(size=N),
+    "lognormal": lambda random: random.lognormal(sigma=1.5, size=N),
+    "rare": lambda random: (random.random(N) < 0.03) * 1,
+    "outlier": lambda random: np.where(np.arange(N), random.normal(size=N), 9999.0),
+    "text": lambda random: random.choice(list("abc"), p=[0.02, 0.18, 0.8], size=N),
+}
+
+
+def judge(cell, p_values, missed=(), n_cells=1):
+    """Raise if too many independent p-values are small, or intervals miss the truth."""
+    assert np.isfinite(p_values).all()
+    for level in LEVELS:
+        count = int((np.array(p_values) < level).sum())
+        assert not too_many(count, len(p_values), level, n_cells), (cell, level, count)
+    if len(missed):
+        level = 0.05 + SLACK
+        count = int(np.sum(missed))
+        assert not too_many(count, len(missed), level, n_cells), (cell, "misses", count)
+
+
+def excludes(row, truth=0.0):
+    return not row["low"] <= truth <= row["high"]
+
+
+# -- topics ----------------------------------------------------------------------------
+@functools.cache
+def texts(length):
+    """Return a fit of texts, and draws of its topics, which are the same for groups."""
+    random = generator("null", length)
+    topic_word = random.dirichlet(np.full(60, 0.1), 4)
+    doc_topic = random.dirichlet([0.02, 0.1, 0.3, 0.5], N)
+    lengths = 1 + random.poisson(random.gamma(1.0, length, N))
+    rows = zip(lengths, doc_topic @ topic_word, strict=True)
+    X = sparse.csr_array(np.array([random.multinomial(*row) for row in rows]))
+    lda = AnnealedLDA(4, random_state=0).fit(X)
+    documents, seed = checked_documents(lda, X), np.random.RandomState(0)
+    return lda, X, documents[0], list(topic_draws(lda, documents, 30, seed))
+
+
+def regression(length, covariates):
+    """Return what `topic_regression` returns, without new draws of topics."""
+    lda, _, counts, draws = texts(length)
+    original = _topic_regression.topic_draws
+    _topic_regression.topic_draws = lambda *_: iter(draws)
+    try:
+        return inspection.topic_regression(lda, counts, covariates, random_state=0)
+    finally:
+        _topic_regression.topic_draws = original
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("length", [3, 30])
+@pytest.mark.parametrize("covariate", COVARIATES)
+@pytest.mark.filterwarnings("ignore")
+def test_topic_regression(covariate, length):
+    p_values, together, missed, shares = [], [], [], []
+    random = generator("topics", covariate, length)
+    whole = regression(length, random.normal(size=N)).shares([0.0])["share"]
+    for _ in range(N_DRAWS):
+        own = COVARIATES[covariate](random)
+        topic = int(random.integers(4))
+        found = regression(length, own)
+        row = found.table().query("covariate == 'x0'").iloc[topic]
+        p_values.append(row["p_value"])
+        missed.append(excludes(row))
+        pair = regression(length, np.column_stack([own, COVARIATES["normal"](random)]))
+        together.append(pair.tests()["p_value"][topic])
+        if own.max() == 1.0:
+            row = found.shares([1.0]).iloc[topic]
+            shares.append(excludes(row, whole[topic]))
+    judge(covariate, p_values, missed, 36)
+    judge(covariate, together, shares, 36)
+
+
+@pytest.mark.every(6)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10, N // 2])
+@pytest.mark.filterwarnings("ignore")
+def test_word_contrasts_find_no_words(size):
+    """At most one draw in 20 has a word, where no word differs at all."""
+    lda, X, *_ = texts(30)
+    random, found = generator("words", size), []
+    for _ in range(N_DRAWS):
+        words = word_contrasts(lda, X, of_group(size)(random)).top_words()
+        found.append(any(map(len, (own for topic in words for own in topic.values()))))
+    assert not too_many(sum(found), len(found), 0.05, 6)
+
+
+# -- classes ---------------------------------------------------------------------------
+def posteriors(random, size):
+    """Return two classes, the second of about so many rows, with certain posteriors."""
+    y = (random.permutation(N) < size) * 1
+    if size < N // 10:
+        return np.eye(2)[y]
+    certain = random.beta(4.0, 1.0, N)
+    y = np.where(random.random(N) < certain, y, 1 - y)
+    return np.where(y[:, None] == [0, 1], certain[:, None], 1.0 - certain[:, None])
+
+
+@pytest.mark.every(7)
+@pytest.mark.parametrize("method", ["bch", "ml"])
+@pytest.mark.parametrize("outcome", OUTCOMES)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10, N // 2])
+@pytest.mark.filterwarnings("ignore:The outcome 'x0' is far from normal")
+def test_class_outcomes(outcome, size, method):
+    p_values, missed = [], []
+    random = generator("outcomes", outcome, size, method)
+    truth = {"normal": 0.0, "rare": 0.03, "text": 0.8}.get(outcome)
+    for _ in range(N_DRAWS):
+        own = posteriors(random, size)
+        found = sktemper.class_outcomes(own, OUTCOMES[outcome](random), method=method)
+        p_values += found.tests()["p_value"].tolist()
+        if truth is not None:
+            missed.append(excludes(found.table().iloc[-1], truth))
+    judge((outcome, size, method), p_values, missed, 60)
+
+
+@pytest.mark.every(9)
+@pytest.mark.parametrize("method", ["bch", "ml"])
+@pytest.mark.parametrize("covariate", COVARIATES)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10, N // 2])
+def test_class_regression(covariate, size, method):
+    p_values, effects, missed, others = [], [], [], []
+    random = generator("classes", covariate, size, method)
+    for _ in range(N_DRAWS):
+        own, z = posteriors(random, size), COVARIATES[covariate](random)
+        try:
+            found = sktemper.class_regression(own, z, method=method)
+        except ValueError as error:
+            assert "has no optimum" in str(error)
+            continue
+        row, effect = found.table().iloc[1], found.marginal_effects(z).iloc[1]
+        p_values.append(row["p_value"])
+        missed.append(excludes(row))
+        effects.append(effect["p_value"])
+        others.append(excludes(effect))
+    # a refusal is one draw without a finding
+    refused = [1.0] * (N_DRAWS - len(p_values))
+    judge((covariate, size, method), p_values + refused, missed, 108)
+    judge((covariate, size, method), effects + refused, others, 108)
+
+
+@pytest.mark.deep
+def test_bootstrap_lrt():
+    random, p_values = generator("lrt"), []
+    for seed in range(2 * N_DRAWS):
+        X = (random.random((N, 5)) < random.beta(1.0, 1.0, 5)) * 1.0
+        mixture = AnnealedBernoulliMixture(2, moves=None, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            test = bootstrap_lrt(mixture, X, n_components=1, n_replicates=39)
+        p_values.append(test.p_value)
+    judge("lrt", p_values)
+
+
+# -- completeness ----------------------------------------------------------------------
+def test_every_function_with_p_values_or_intervals_is_in_the_registry():
+    """Their documentation names the columns or the argument."""
+    public, modules = set(), [sktemper, inspection, sktemper.model_selection]
+    for module in modules:
+        for name in module.__all__:
+            found = getattr(module, name)
+            own = {name: found}
+            if inspect.isclass(found):
+                own = {f"{found.__name__}.{k}": v for k, v in vars(found).items()}
+            for title, function in own.items():
+                text = getattr(function, "__doc__", None) or ""
+                if callable(function) and '"low" and' in text.replace("\n", " "):
+                    public.add(title)
+    print(sorted(public))
+    listed = {row.name for row in RESULTS if row.returns & {"p-value", "interval"}}
+    assert public <= {name.rpartition("inspection.")[2] for name in listed}
