@@ -27,12 +27,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import sktemper
 from sktemper import (
-    AnnealedBernoulliMixture,
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
     AnnealedLDA,
     AnnealedMatrixFactorization,
-    AnnealedMixedMixture,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
@@ -210,96 +208,6 @@ def test_columns_that_are_small_beside_reg_covar_are_named(form):
     with pytest.warns(ConvergenceWarning, match="reg_covar=1e-06 .*length.*width"):
         mixture.set_params(reg_covar=1e-6).fit(frame)
     assert adjusted_rand_score(y, mixture.labels_) < 0.9
-
-
-@pytest.mark.parametrize("n_samples", [200, 500])
-def test_many_correlated_columns_have_a_warning(n_samples):
-    random = np.random.default_rng(0)
-    y, n_features = random.integers(4, size=n_samples), 160
-    own, shared = random.normal(size=(2, 8, n_features))
-    X = random.normal(0, 2, (4, 8))[y] @ own + random.normal(size=(n_samples, 160))
-    mixture = AnnealedGaussianMixture(8, random_state=0)
-    mixture.fit(X)  # without a warning
-    assert adjusted_rand_score(y, mixture.labels_) > 0.95
-    X += random.normal(size=(n_samples, 8)) @ shared
-    mixture.set_params(covariance_type="diag")
-    with pytest.warns(ConvergenceWarning, match='covariance_type="low_rank"'):
-        mixture.fit(X)
-    assert mixture.n_active_components_ > 4
-    mixture.set_params(covariance_type="auto").fit(X)  # without a warning
-    assert mixture.covariance_type_ == "low_rank"
-    assert adjusted_rand_score(y, mixture.labels_) > 0.95
-
-
-def test_columns_of_single_values_are_named():
-    X, y = clusters(4, 200, 3)
-    zeros = X.copy()
-    zeros[np.random.default_rng(1).random(200) < 0.5, 2] = 0.0
-    mixture = AnnealedGaussianMixture(8, moves=FEW, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="have components of their own: 2 "):
-        mixture.fit(zeros)
-    wrong = adjusted_rand_score(y, mixture.labels_)
-    left = mixture.fit(X[:, :2])
-    assert adjusted_rand_score(y, left.labels_) > wrong + 0.1
-
-
-def test_frequent_values_need_another_class_and_no_more_components():
-    random = np.random.default_rng(12)
-    X, y = clusters(4, 600, 3, seed=12, scale=4.0)
-    gifts = np.exp(0.5 * y[:, None] + 0.5 * random.normal(size=(600, 2)))
-    X = np.hstack([X, gifts * (random.random((600, 2)) < 0.5)])
-    mixture = AnnealedGaussianMixture(3, moves=FEW, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="use AnnealedMixedMixture") as caught:
-        mixture.fit(X)
-    assert "n_components" not in str(caught[0].message)
-    mixed = AnnealedMixedMixture(8, random_state=0).fit(X)
-    assert adjusted_rand_score(y, mixed.labels_) > 0.95
-    binary = (random.random((600, 15)) < random.beta(0.5, 0.5, (4, 15))[y]).astype(
-        float
-    )
-    for form in ("tied", "auto"):
-        mixture.set_params(n_components=8, covariance_type=form)
-        with pytest.warns(ConvergenceWarning, match="AnnealedBernoulliMixture"):
-            mixture.fit(binary)
-    right = AnnealedBernoulliMixture(8, random_state=0).fit(binary)
-    wrong = adjusted_rand_score(y, mixture.labels_)
-    assert adjusted_rand_score(y, right.labels_) > wrong + 0.1
-
-
-def test_correlated_columns_need_no_more_components():
-    X, y = clusters(4, 300, 12)
-    X += 4 * np.random.default_rng(1).normal(size=(300, 2)) @ np.ones((2, 12))
-    mixture = AnnealedGaussianMixture(6, covariance_type="diag", random_state=0)
-    mixture.set_params(moves=FEW)
-    with pytest.warns(ConvergenceWarning, match='covariance_type="full"'):
-        mixture.fit(X)
-    wrong = adjusted_rand_score(y, mixture.labels_)
-    mixture.set_params(covariance_type="full").fit(X)
-    assert adjusted_rand_score(y, mixture.labels_) > max(0.9, wrong)
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("form", ["full", "diag", "spherical"])
-def test_missing_components_are_still_advised(form):
-    X, _ = clusters(8, 300, 5)
-    mixture = AnnealedGaussianMixture(4, covariance_type=form, random_state=0)
-    mixture.set_params(moves=FEW)
-    with pytest.warns(ConvergenceWarning, match="Raise n_components"):
-        mixture.fit(X)
-
-
-@pytest.mark.parametrize("n_components", [8, 12])
-def test_heavy_tails_need_another_class_and_no_more_components(n_components):
-    X, y = clusters(4, 900, 8, scale=6.0)
-    centres = np.array([X[y == k].mean(axis=0) for k in range(4)])[y]
-    scales = np.sqrt(np.random.default_rng(3).chisquare(3, size=(900, 1)) / 3)
-    heavy = centres + (X - centres) / scales
-    mixture = AnnealedGaussianMixture(n_components, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="Use AnnealedStudentMixture"):
-        mixture.fit(heavy)
-    assert mixture.n_active_components_ > 4
-    mixture.fit(X)  # no warning
-    mixture.fit(np.where(y[:, None] < 2, X, 0.1 * X))  # no warning
 
 
 def test_common_words_are_named():

@@ -4,6 +4,7 @@ Nine of ten seeds choose the same number of components, covariance type and kind
 columns, or the fit says that the data do not decide.
 """
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from sktemper import AnnealedGaussianMixture, AnnealedMixedMixture
 from .draws import generator
 
 N_SEEDS = 10
-#: Data of others, if they are there.
-UNSEEN = Path(__file__).parents[4] / "shared" / "data" / "unseen"
+#: Folder with data of others, files ``clusters_<name>.npz`` with an array X.
+UNSEEN = Path(os.environ.get("SKTEMPER_CLUSTERS", "clusters"))
 #: Sets on which fewer than nine of ten seeds agree, and how many do.  Fits do not say
 #: it yet.  The list may only get shorter.
 EXCEPTIONS = {}
@@ -44,7 +45,7 @@ def unseen(name):
     def draw():
         path = UNSEEN / f"clusters_{name}.npz"
         if not path.exists():
-            pytest.skip(f"{path.name} is not among the data of this machine")
+            pytest.skip(f"{path} is absent: SKTEMPER_CLUSTERS names its folder")
         return np.load(path)["X"].astype(float)
 
     return draw

@@ -18,8 +18,10 @@ from .draws import LENGTH, generator, too_few, too_many
 from .warned import WARNED
 
 #: Numbers of draws of each row, quick and at length.
-N_DRAWS = 1 if LENGTH == 1 else 8 * LENGTH
-FALSE_ALARMS, FOUND = 0.05, 0.9
+N_DRAWS = 4 if LENGTH == 1 else 8 * LENGTH
+#: Of so many rows, one is quick.
+N_QUICK = 11
+FALSE_ALARMS, FOUND, HALF = 0.05, 0.9, 0.5
 #: Functions that issue warnings.
 ISSUES = {"warn", "warn_of_fit", "warn_once"}
 #: Sites whose warnings name a wrong argument or call, or an accident, instead of a
@@ -59,7 +61,7 @@ def messages_of(row, case, number):
     return result, any(re.search(row.match, str(one.message)) for one in caught)
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(N_QUICK)
 @pytest.mark.parametrize("row", WARNED, ids=lambda row: row.name)
 def test_warnings_are_right(row):
     runs = {
@@ -67,20 +69,23 @@ def test_warnings_are_right(row):
         for case in ("sound", "fault", "remedy")
     }
     n_warned = {case: sum(said for _, said in found) for case, found in runs.items()}
-    n_cells = len(WARNED)
+    n_cells = len(WARNED) if LENGTH > 1 else -(-len(WARNED) // N_QUICK)
     assert not too_many(n_warned["sound"], N_DRAWS, FALSE_ALARMS, n_cells), n_warned
     assert not too_few(n_warned["fault"], N_DRAWS, FOUND, n_cells), n_warned
     assert not too_many(n_warned["remedy"], N_DRAWS, FALSE_ALARMS, n_cells), n_warned
     if row.improves:
-        results = {case: [result for result, _ in runs[case]] for case in runs}
-        assert np.mean(results["remedy"]) > np.mean(results["fault"]), results
+        results = {case: np.array([one for one, _ in runs[case]]) for case in runs}
+        n_better = (results["remedy"] > results["fault"]).sum()
+        assert not too_few(n_better, N_DRAWS, HALF, n_cells), results
+        assert LENGTH == 1 or results["remedy"].mean() > results["fault"].mean()
 
 
 def sites():
     """Yield the names of functions that issue warnings, of checks, and of messages."""
     for path in Path(sktemper.__file__).parent.rglob("*.py"):
         text = path.read_text()
-        yield from sites_in(ast.parse(text), "")
+        if "warn" in text or "estimator, run" in text:
+            yield from sites_in(ast.parse(text), "")
         if path.name == "_advice.py":
             yield from re.findall("^([A-Z_]+) = [(]$", text, re.MULTILINE)
 
