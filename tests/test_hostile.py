@@ -20,6 +20,7 @@ from sktemper._families import (
     log_chisquare,
 )
 from sktemper._utils._validation import LARGEST_WEIGHT, largest_value
+from sktemper.gaussian_mixture._clusters import clusters_of
 from sktemper.model import IllDefined
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import GlobalTempering, LocalTempering
@@ -425,3 +426,8 @@ def test_a_nearly_singular_scale_matrix():
             assert "ill-defined" in str(error)
         else:
             assert np.isfinite(scale).all()
+
+
+def test_clusters_of_components_whose_counts_are_rounded_to_0():
+    means, variances = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
+    assert clusters_of(means, variances, np.zeros(2)).tolist() == [0, 0]

@@ -56,7 +56,9 @@ class _Components:
     """Gaussian components; the parameters are those of `clusters_of`."""
 
     def __init__(self, means, covariances, counts):
-        self.means, self.covariances, self.counts = means, covariances, counts
+        self.means, self.covariances = means, covariances
+        # a huge precision of the prior rounds counts to 0
+        self.counts = np.maximum(counts, np.finfo(float).eps ** 2)
         self.is_full = covariances.ndim == 3
         if self.is_full:
             roots = np.linalg.cholesky(covariances)
