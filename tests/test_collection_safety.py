@@ -768,7 +768,7 @@ def spoiled(path, text):
         path.write_text(text)
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("kind, name, text, start", SPOILED, ids=lambda t: str(t)[:9])
 def test_only_intact_files_are_continued(
     kind, name, text, start, small_runs, folder, tmp_path
