@@ -898,7 +898,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             the same columns, or a collection on disk, see
             `sktemper.datasets.open_counts`.
         y : None
-            Ignored, for compatibility with scikit-learn.
+            Ignored, except that callbacks get it.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of times that each sample counts, which may be a fraction.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
@@ -924,6 +924,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
         Warns
         -----
+        UserWarning
+            If weights leave at most one row for each component.
         ConvergenceWarning
             If the fit ended above T=1, if much of its random start is left, or for
             another reason that the message states, such as empty or equal topics.

@@ -265,7 +265,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             the same columns, or a collection on disk, see
             `sktemper.datasets.open_counts`.
         y : None
-            Ignored: searches scored by true labels pass these labels as ``y``.
+            Ignored, except that callbacks get it, and searches score by it.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of times that each sample counts, which may be a fraction.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
@@ -295,6 +295,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
         Warns
         -----
+        UserWarning
+            If weights leave at most one row for each component.
         ConvergenceWarning
             If the fit ended above T=1, or for another reason that the message states.
 

@@ -452,7 +452,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
             Word counts, or data in parts: a list of arrays or sparse matrices with the
             same columns, or a collection on disk, see `sktemper.datasets.open_counts`.
         y : None
-            Ignored, for compatibility with scikit-learn.
+            Ignored, except that callbacks get it.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of times that each sample counts, which may be a fraction.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
@@ -481,6 +481,8 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
 
         Warns
         -----
+        UserWarning
+            If weights leave at most one row for each component.
         ConvergenceWarning
             If the fit ended above T=1, or for another reason that the message states,
             such as equal topics.
