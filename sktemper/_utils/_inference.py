@@ -122,9 +122,11 @@ def exceedance(statistics, permuted):
     top = np.sort(permuted, axis=0)[-N_TAIL:]
     excess = top[1:] - top[0]
     ranks = np.linspace(0.0, 1.0, len(excess)).reshape(-1, *[1] * (excess.ndim - 1))
-    mean = np.maximum(excess.mean(axis=0), TINY)
-    ratio = mean / (2.0 * (ranks * excess).mean(axis=0) - mean).clip(min=mean * 1e-9)
-    shape = np.clip(2.0 - ratio, 1e-9, None)
+    mean = np.maximum(excess.mean(axis=0), ROUNDING * top[-1] + TINY)
+    ratio = mean / (2.0 * (ranks * excess).mean(axis=0) - mean).clip(
+        min=ROUNDING * mean
+    )
+    shape = np.clip(2.0 - ratio, ROUNDING, 1.0 - ROUNDING)
     logs = np.log1p(
         shape * np.maximum(statistics - top[0], 0.0) / (mean * (1.0 - shape))
     )

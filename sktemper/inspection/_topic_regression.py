@@ -280,6 +280,10 @@ def topic_regression(
     which matter for short texts only, have opposite signs.  The covariance is the sum
     of the sandwich estimator and the covariance over the draws [3]_.
 
+    A sandwich is too certain of groups of few documents and of covariates with few
+    large values.  Intervals and p-values are therefore at least as large as those of
+    permuted residuals [4]_.
+
     The intervals are for the topics in ``topic_word_``.  If one of them is the sum of
     two true topics, as with many topics and short texts, they may miss the effects of
     both, and are too narrow: .67 of those of 95 % contained the effect.
@@ -293,6 +297,8 @@ def topic_regression(
        Press, 2010.
     .. [2] T. Griffiths, M. Steyvers, "Finding scientific topics", PNAS 101, 2004.
     .. [3] D. Rubin, "Multiple Imputation for Nonresponse in Surveys", Wiley, 1987.
+    .. [4] D. Freedman, D. Lane, "A nonstochastic interpretation of reported
+       significance levels", Journal of Business & Economic Statistics 1, 1983.
 
     Examples
     --------

@@ -251,12 +251,8 @@ def class_outcomes(
     """
     if method not in ("ml", "bch"):
         refuse("method", "'ml' or 'bch'", method)
-    check_same_rows(
-        posteriors=posteriors,
-        outcomes=outcomes,
-        sample_weight=sample_weight,
-        sampling_weight=sampling_weight,
-    )
+    weights = {"sample_weight": sample_weight, "sampling_weight": sampling_weight}
+    check_same_rows(posteriors=posteriors, outcomes=outcomes, **weights)
     posteriors = checked_posteriors(posteriors)
     check_consistent_length(posteriors, outcomes)
     counts, ratios = weights_of_samples(posteriors, sample_weight, sampling_weight)

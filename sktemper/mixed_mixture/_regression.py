@@ -168,6 +168,7 @@ def _uncertainty(values, errors, permuted, interval):
     """Return columns of a table, for values of shape (n_classes, n_covariates)."""
     check_interval(interval)
     half = permuted.stretch(interval).T * errors
+    half = np.maximum(half, permuted.quantile(interval).T)  # errors of rare classes
     found = uncertainty(values, errors, half, interval)
     found["p_value"] = np.maximum(found["p_value"], permuted.p_values().T)
     z = values / np.maximum(errors, TINY)
@@ -261,7 +262,9 @@ def class_regression(
     :math:`n_i`, and ``sampling_weight`` :math:`v_i` divided by its mean; all other sums
     weight a sample by :math:`n_i v_i`.  Standard errors ignore the uncertainty of the
     parameters of the mixture, and are too small if there are few samples and classes
-    overlap.
+    overlap.  Intervals and p-values are no more certain than those of linear effects on
+    the classes, whose residuals are permuted: a covariate with few large values, or a
+    class of few samples, tells little.
 
     References
     ----------
@@ -282,12 +285,8 @@ def class_regression(
     """
     if method not in ("ml", "bch"):
         refuse("method", "'ml' or 'bch'", method)
-    check_same_rows(
-        posteriors=posteriors,
-        covariates=covariates,
-        sample_weight=sample_weight,
-        sampling_weight=sampling_weight,
-    )
+    weights = {"sample_weight": sample_weight, "sampling_weight": sampling_weight}
+    check_same_rows(posteriors=posteriors, covariates=covariates, **weights)
     posteriors = checked_posteriors(posteriors)
     check_consistent_length(posteriors, covariates)
     counts, ratios = weights_of_samples(posteriors, sample_weight, sampling_weight)
@@ -322,18 +321,11 @@ def class_regression(
     covariance = _sandwich(found, objective, counts * ratios**2)
     units = np.kron(np.eye(len(logit.free)), units)
     covariance = units @ covariance @ units.T
-    return ClassRegression(
-        classes=kept,
-        reference=int(reference),
-        names=design.names,
-        coef_=logit.coefficients(units @ found),
-        stderr_=logit.coefficients(np.sqrt(np.diag(covariance))),
-        covariance_=covariance,
-        classification_=D,
-        _design=design,
-        _sizes=sizes,
-        _permuted=permuted,
+    coef, stderr = map(
+        logit.coefficients, (units @ found, np.sqrt(np.diag(covariance)))
     )
+    results = coef, stderr, covariance, D, design, sizes, permuted
+    return ClassRegression(kept, int(reference), design.names, *results)
 
 
 def _linear(Z, shares, weights):

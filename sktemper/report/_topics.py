@@ -247,13 +247,8 @@ def topic_report(
     path = None if path is None else check_path(path)
     n_words = check_count(n_words, "n_words")
     n_documents = check_count(n_documents, "n_documents")
-    check_same_rows(
-        X=X,
-        documents=documents,
-        document_names=document_names,
-        dates=dates,
-        groups=groups,
-    )
+    own = {"documents": documents, "document_names": document_names}
+    check_same_rows(X=X, **own, dates=dates, groups=groups)
     rows = CountRows(X)
     documents = check_documents(documents, len(rows))
     names = check_length(document_names, len(rows), "document_names")

@@ -228,3 +228,19 @@ MODELS = [subject for subject in SUBJECTS if subject.kind in ("Annealed", "")]
 RESULTS = [
     Result("TemperedEstimator.score_samples", frozenset({"density"})),
 ]
+
+# -- inference: `test_null` has a simulation of each without an effect -----------------
+BOTH = frozenset({"p-value", "interval"})
+INTERVALS = (
+    "TopicRegression.shares ClassOutcomes.table MixtureMixin.profiles "
+    "bootstrap_profiles WordContrasts.table TopicEffectsDisplay.from_regression "
+    "TopicEffectsDisplay.from_shares WordContrastsDisplay.from_contrasts"
+).split()
+P_VALUES = "TopicRegression.tests ClassOutcomes.tests LikelihoodRatioTest".split()
+REGRESSIONS = "TopicRegression.table ClassRegression.table"
+RESULTS += [
+    Result(name, BOTH)
+    for name in (*REGRESSIONS.split(), "ClassRegression.marginal_effects")
+]
+RESULTS += [Result(name, frozenset({"interval"})) for name in INTERVALS]
+RESULTS += [Result(name, frozenset({"p-value"})) for name in P_VALUES]
