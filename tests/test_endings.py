@@ -80,8 +80,9 @@ def test_convergence_is_judged_by_what_more_steps_would_change():
     state = SimpleNamespace(dtype=dtype, convergence=convergence, progress=progress)
     rounding = 8 * (1e9 + 10) * np.finfo(np.float32).eps
     for tol, least in ((1e-3, rounding), (200.0, 2000.0)):
-        assert has_converged(state, tol, 0.99 * least)
-        assert not has_converged(state, tol, 1.01 * least)
+        estimator = SimpleNamespace(tol=tol, _least_tol=0.0)
+        assert has_converged(estimator, state, 0.99 * least)
+        assert not has_converged(estimator, state, 1.01 * least)
 
 
 def test_one_pass_does_not_show_convergence():

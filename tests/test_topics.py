@@ -220,7 +220,7 @@ def test_copies_and_empty_topics_are_warned_of():
     assert len(messages) == 2
     assert "Empty topics: 3; 1 of 4." in messages[0]
     assert "near copies: 0 and 1 (cosine" in messages[1]
-    assert "empty, as to 3." in messages[0]
+    assert "lower n_components, as to 3." in messages[0]
     assert "merge_topics()" in messages[1]
 
 

@@ -20,12 +20,7 @@ from ._counts import (
     validate_training_counts,
 )
 from ._critical import critical_temperatures
-from ._end_of_fit import (
-    LARGEST_START_SHARE,
-    has_converged,
-    is_above_one,
-    warn_if_above_one,
-)
+from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._estimator import (
     ReadyModel,
     TemperedEstimator,

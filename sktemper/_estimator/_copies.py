@@ -26,9 +26,8 @@ def rows_repeat(estimator, X, n_rows):
     n_rows : int
         Number of rows of the training data.
     """
-    n_components = estimator.n_components
-    n_copies = _n_copies(X, n_rows, n_components) if n_components > 1 else 0.0
-    if n_copies < LEAST_COPIES:
+    n_copies = _n_copies(X, n_rows, estimator.n_components)
+    if n_copies == 0:
         return None
     return (
         f"A row of X occurs {1 + n_copies:.3g} times on average, and copies count as "
@@ -44,7 +43,7 @@ def _n_copies(X, n_rows, n_components):
         random = np.random.default_rng(0)
         X = X[np.sort(random.choice(X.shape[0], MOST_ROWS, replace=False))]
     numbers, n = _counts(X), X.shape[0]
-    if len(numbers) == n:
+    if len(numbers) == n or n_components == 1:
         return 0.0
     copies = _n_pairs(numbers) * (n_rows - 1) / (n * (n - 1))
     # two different rows a component, and no more, are categories

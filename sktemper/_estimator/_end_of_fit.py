@@ -106,9 +106,7 @@ def bound_still_moved(estimator, run):
         return None
     change = convergence.bound_change
     if math.isnan(change):
-        return (
-            "One pass at T=1 does not show whether the fit converged. Raise max_iter."
-        )
+        return "One pass at T=1 does not show convergence. Raise max_iter."
     moved = "fell" if change < 0 else "still changed"
     begin = f"The lower bound {moved} by {abs(change):.3g} in the last"
     if _moves_were_last(run.state):
@@ -148,17 +146,18 @@ END_OF_FIT_CHECKS = (
 )
 
 
-def has_converged(state, tol, change):
+def has_converged(estimator, state, change):
     """Return whether a change of the lower bound is at most ``tol`` per row.
 
     A fit also ends if its last change is below ``tol``, and rounding errors, of the
     bound and of the sum of the rows' parts, are no changes.
     """
     convergence, n_rows = state.convergence, state.progress.total_rows
-    rounding = 8 * float(np.finfo(state.dtype).eps)
-    rounding *= abs(convergence.lower_bound) + n_rows
-    is_large = abs(change) > max(tol * n_rows, rounding)
-    return bool(not is_large or abs(convergence.bound_change) < tol)
+    eps = float(np.finfo(state.dtype).eps)
+    rounding = 8 * eps * (abs(convergence.lower_bound) + n_rows)
+    largest = max(estimator.tol, estimator._least_tol) * n_rows
+    is_small = not abs(change) > max(largest, rounding)  # or not known
+    return bool(is_small or abs(convergence.bound_change) < estimator.tol)
 
 
 def is_above_one(estimator):

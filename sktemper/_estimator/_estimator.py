@@ -862,7 +862,10 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _has_converged(self, state):
         """Return whether the lower bound has converged, as far as it is known."""
-        return has_converged(state, self.tol, state.convergence.bound_change)
+        return has_converged(self, state, state.convergence.bound_change)
+
+    #: Change of the lower bound per row that does not matter, whatever ``tol`` is.
+    _least_tol = 0.0
 
     def _compute_dtype(self, X):
         """Return the dtype of kernels and public arrays for these data."""

@@ -469,7 +469,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _has_converged(self, state):
         # a slow rise may end with fewer components
-        return has_converged(state, self.tol, state.convergence.gain_left)
+        return has_converged(self, state, state.convergence.gain_left)
 
     @property
     def lower_bounds_(self) -> list[float]:

@@ -226,16 +226,14 @@ def gains_of_logarithms(X, labels, weight):
     labels : ndarray of int of shape (n_samples,)
     weight : ndarray of shape (n_samples,)
     """
-    gains, columns = np.zeros(X.shape[1]), (X > 0).all(axis=0)
+    gains, is_positive = np.zeros(X.shape[1]), (X > 0).all(axis=0)
     for k in np.unique(labels):
-        own = X[labels == k][:, columns].astype(np.float64)
-        widths, logs = own.std(axis=0), np.log(own)
-        varies = widths > NO_WIDTH * own.max(axis=0)
-        ratio = np.log(
-            np.where(varies, widths / np.where(varies, logs.std(axis=0), 1), 1)
-        )
-        gain = np.where(varies, ratio - logs.mean(axis=0), 0.0)
-        gains[columns] += weight[labels == k].sum() * gain
+        own = np.where(is_positive, X[labels == k], 1.0).astype(np.float64)
+        width, logs = own.std(axis=0), np.log(own)
+        varies = width > NO_WIDTH * own.max(axis=0)
+        ratio = np.where(varies, width, 1.0) / np.where(varies, logs.std(axis=0), 1.0)
+        gain = np.log(ratio) - np.where(varies, logs.mean(axis=0), 0.0)
+        gains += weight[labels == k].sum() * gain
     return gains
 
 

@@ -10,12 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import (
-    TemperedEstimator,
-    Training,
-    has_converged,
-    training_constructor,
-)
+from .._estimator import TemperedEstimator, Training, training_constructor
 from .._families import unpacked
 from .._ranking._best import UserEntries
 from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
@@ -32,9 +27,6 @@ from ._pairs import Pairs, pair_values
 #: If the mean of the stored numbers is above this or below its inverse, they are
 #: probably not meant as weights.
 FARTHEST_MEAN = 2.0
-#: A fit has converged if the lower bound changes by less than this, in nats per user.
-#: Rankings converge long before the bound.
-LARGEST_CHANGE = 1.0
 
 
 class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
@@ -174,9 +166,8 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     def _check_range(self, X, dtype, training=False):
         check_values(X, dtype, training=training)
 
-    def _has_converged(self, state):
-        change = state.convergence.bound_change
-        return has_converged(state, max(self.tol, LARGEST_CHANGE), change)
+    #: Rankings converge long before the bound.
+    _least_tol = 1.0
 
     def _check_enough(self, data):
         if not any(matrix.data.any() for matrix in data.validated):

@@ -27,11 +27,10 @@ def topics_are_empty(estimator, run):
     if len(empty) == 0:
         return None
     n_left = max(estimator.n_components - len(empty), 1)
-    remedy = f"lower n_components until no topic is empty, as to {n_left}"
     return (
         f"Empty topics: {_named(empty)}; {len(empty)} of {estimator.n_components}. "
         "No word has many tokens there, so that top_words shows words by chance. "
-        f"{_advice(estimator, run, remedy)}"
+        f"{_advice(estimator, run, f'lower n_components, as to {n_left}')}"
     )
 
 

@@ -119,12 +119,10 @@ FEW_COMPONENTS = 5
 
 def all_components_are_used(estimator, run):
     """Return a warning if no component is empty: the data may have more classes."""
-    n_components, n_active = estimator.n_components, len(estimator._active())
-    if n_components <= FEW_COMPONENTS or n_active < n_components:
-        return None
-    if estimator._advice_ is not None:  # about copies of rows
-        return None
-    return (
+    n_components, advice = estimator.n_components, estimator._advice_
+    if n_components <= FEW_COMPONENTS or len(estimator._active()) < n_components:
+        return advice
+    return advice or (
         f"All {n_components} components are used, so that the data may have more "
         "classes: raise n_components until some components stay empty. If this never "
         "happens, columns do not fit their kinds: use 'histogram' for numbers, and "
@@ -244,10 +242,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         "feature_prior",
         "weight_concentration_prior",
     )
-    _end_of_fit_checks = (
-        *MixtureMixin._end_of_fit_checks,
-        all_components_are_used,
-    )
+    _end_of_fit_checks = (all_components_are_used,)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
