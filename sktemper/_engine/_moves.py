@@ -263,9 +263,8 @@ def _move(trials, moves, state, best):
 def _commit(state, outcome, hooks, begin):
     if outcome.chosen is not None:
         state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
-        start_share = state.convergence.start_share
         chosen = outcome.chosen.convergence
-        state.convergence = replace(chosen, start_share=start_share)
+        state.convergence = replace(chosen, start_share=state.convergence.start_share)
         state.local = None
     state.moves = outcome.moves
     state.progress.seconds += time.perf_counter() - begin
