@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 
 import sktemper
-from laws.draws import generator
-from laws.registry import documents, mixed
 from sktemper import AnnealedLDA, AnnealedMixedMixture, datasets, inspection, plotting
+
+from .draws import generator
+from .registry import documents, mixed
 
 #: Parameters with a value for each row of another parameter.
 OF_ROWS = set(
@@ -38,6 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def members():
     """Yield functions and methods of public modules by their qualified names."""
+    seen = set()
     for name in MODULES:
         module = import_module(f"sktemper.{name}" if name else "sktemper")
         for public in map(functools.partial(getattr, module), module.__all__):
@@ -46,8 +48,14 @@ def members():
                 own = inspect.getmembers(public, inspect.isroutine)
             for member, function in own:
                 is_own = str(getattr(function, "__module__", "")).startswith("sktemper")
-                if is_own and inspect.isroutine(function) and member[:1] != "_":
-                    yield function.__qualname__, inspect.signature(function).parameters
+                if not (is_own and inspect.isroutine(function)) or member[:1] == "_":
+                    continue
+                label = function.__qualname__
+                if member and "." not in label:  # a function that classes share
+                    label = f"{public.__name__}.{member}"
+                if function not in seen:
+                    seen.add(function)
+                    yield label, inspect.signature(function).parameters
 
 
 FOUND = {name: OF_ROWS & set(own) for name, own in members() if OF_ROWS & set(own)}
@@ -115,7 +123,7 @@ def case(name):
     if "X_test" in parameters(name):
         scores = np.arange(9.0) + np.zeros((N, 1))
         return functools.partial(public(name), scores), {"X_test": rows("X_test")}
-    is_lda = "covariates" in parameters(name) or owner == "_LDA"
+    is_lda = "covariates" in parameters(name) or owner == "TemperedLDA"
     is_lda |= name in ("word_contrasts", "topic_report", "cluster_words")
     is_lda |= owner == "TopicPrevalenceDisplay"
     model, X = ("lda", words()) if is_lda else ("mixture", answers())
@@ -124,7 +132,7 @@ def case(name):
         if name != "cluster_words":
             function = functools.partial(function, fitted(model))
         return function, {"X": X}
-    if owner == "_MultinomialMixture":
+    if owner == "TemperedMultinomialMixture":
         model = sktemper.AnnealedMultinomialMixture(2, max_iter=2).fit(words())
         return getattr(model, method), {"X": words()}
     if owner == "ImplicitFactorization":

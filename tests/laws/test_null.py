@@ -13,9 +13,6 @@ import pytest
 from scipy import sparse
 
 import sktemper
-from laws.draws import LENGTH, generator, too_many
-from laws.registry import RESULTS
-from laws.test_alignment import members
 from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedLDA,
@@ -26,6 +23,10 @@ from sktemper import (
 from sktemper.inspection import _topic_regression, word_contrasts
 from sktemper.inspection._gibbs import checked_documents, topic_draws
 from sktemper.model_selection import bootstrap_lrt
+
+from .draws import LENGTH, generator, too_many
+from .registry import RESULTS
+from .test_alignment import members
 
 N = 200
 N_DRAWS = 10 * LENGTH
