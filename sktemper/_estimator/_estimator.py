@@ -569,7 +569,9 @@ def training_settings(estimator, rate=None):
     )
 
 
-def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=False):
+def make_problem(
+    estimator, data, sample_weight, labels, fresh, inline=False, is_fit=False
+):
     """Return the `Problem` of validated data.
 
     If ``inline`` is True, the calling thread computes, with the cached model for
@@ -592,6 +594,7 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
         workers_for(estimator.n_jobs, model, data, threads, is_fit),
         sample_weight,
         total_samples=estimator.total_samples,
+        labels=None if labels is None else estimator._checked_labels(labels, data),
     )
 
 
@@ -965,11 +968,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 work._check_enough(data)
                 work._prepare_fit(data, sample_weight)
             problem = make_problem(
-                work, data, sample_weight, fresh=not continued, is_fit=True
+                work, data, sample_weight, labels, fresh=not continued, is_fit=True
             )
             problem = _add_validation(work, problem, X_val)
-            if labels is not None:
-                problem = replace(problem, labels=work._checked_labels(labels, data))
             if continued:
                 state = _continued_state(work)
                 # a score may be added before the first step is committed
@@ -1372,9 +1373,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         rate = stream_rate(self)
         # starts and renewals may take long: other threads compute them
         inline = not fresh and rate is None and _are_few(data, work._inline_limits())
-        problem = make_problem(work, data, sample_weight, fresh, inline)
-        if labels is not None:
-            problem = replace(problem, labels=work._checked_labels(labels, data))
+        problem = make_problem(work, data, sample_weight, labels, fresh, inline)
         if fresh:
             _warn_of_light_weights(work, problem.sample_weight)
             (state,) = new_states(problem, 1, self.random_state, work._fixed())

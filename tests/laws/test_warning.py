@@ -47,7 +47,10 @@ WITHOUT_ROW = {
     "Cells.of_rows": "unknown covariates; test_covariates",
     "seeded_prior": "seeds that are no words; test_known_components",
     "_warn_of_long_lists": "k of metrics; test_silent_mistakes",
-    "_MixedMixture._warn_of_unknown": "unknown categories; test_mixed_mixture",
+    "_warn_of_light_weights": "weights of sum 1; test_weights",
+    "class_outcomes": "outcomes that are not normal; test_class_outcomes",
+    "RecommenderMixin._inspect_training_data": "a table of entries; test_silent_mistakes",
+    "TemperedMixedMixture._warn_of_unknown": "unknown categories; test_mixed_mixture",
 }
 #: Names that look like sites: a part of other messages, and a function of a check.
 NO_WARNINGS = {"MIXED", "_is_final"}

@@ -334,12 +334,12 @@ def _survey(random, case, column):
     return agreement(AnnealedMixedMixture(6, random_state=0), frame, y)
 
 
-@warned("looks like an identifier", "_MixedMixture._warn_of_columns", improves=False)
+@warned("looks like an identifier", "warn_of_columns", improves=False)
 def identifiers(random, case):
     return _survey(random, case, [f"id{i}" for i in random.permutation(120)])
 
 
-@warned("has no values", "_MixedMixture._warn_of_columns", improves=False)
+@warned("has no values", "warn_of_columns", improves=False)
 def empty_column(random, case):
     return _survey(random, case, np.nan)
 
@@ -387,7 +387,7 @@ def scaled_counts(random, case):
     return AnnealedLDA(6, random_state=0).fit(given).score(X)
 
 
-@warned("other than 0 and 1", "_BernoulliMixture._warn_of_codes")
+@warned("other than 0 and 1", "TemperedBernoulliMixture._warn_of_codes")
 def codes(random, case):
     X, y = _profiles(random)
     X = X if case == "sound" else X + 1
