@@ -35,7 +35,7 @@ N_ROWS = 48
 def each_class(test):
     """Run a law on each class, without warnings of its few rows and passes."""
     ignored = "ignore::UserWarning"
-    return cells("subject", CLASSES, every=7)(pytest.mark.filterwarnings(ignored)(test))
+    return cells("subject", CLASSES, every=6)(pytest.mark.filterwarnings(ignored)(test))
 
 
 def drawn(law, subject):

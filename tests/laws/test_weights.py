@@ -35,8 +35,8 @@ def test_the_factor_of_the_warning_makes_the_fit_better(subject):
     factor = float(re.search(r"multiply them by (\S+),", message)[1])
     better, messages = fitted(subject, X, factor * weight)
     assert not messages
-    slack = 0.05 if subject.kind == "SVIPlus" else 0.0  # its steps are random
-    assert better.score(X) > light.score(X) - slack
+    # the score of rankings hardly differs if most items are popular ones
+    assert better.lower_bound(X) > light.lower_bound(X)
 
 
 def plausible(random, n_rows):
