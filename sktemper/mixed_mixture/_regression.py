@@ -169,8 +169,11 @@ def _uncertainty(values, errors, permuted, interval):
     check_interval(interval)
     half = permuted.stretch(interval).T * errors
     half = np.maximum(half, permuted.quantile(interval).T)  # errors of rare classes
+    p_value = permuted.p_values().T
+    is_unclear = p_value > 1.0 - interval  # an interval then contains 0
+    half = np.where(is_unclear, np.maximum(half, np.abs(values)), half)
     found = uncertainty(values, errors, half, interval)
-    found["p_value"] = np.maximum(found["p_value"], permuted.p_values().T)
+    found["p_value"] = np.maximum(found["p_value"], p_value)
     z = values / np.maximum(errors, TINY)
     columns = {"stderr": found.pop("stderr"), "z": z, "p_value": found.pop("p_value")}
     return {name: part.ravel() for name, part in (columns | found).items()}
