@@ -26,6 +26,7 @@ from ._data import Rows
 from ._passes import TaskHooks
 from ._policies import Policies, proposed, steps_on_proposal
 from ._problem import QUIETLY, Batch, generator
+from ._state import LAST_BOUNDS
 from ._step import StepInputs
 from ._workers import InlineWorkers
 
@@ -649,7 +650,7 @@ class _Trials:
         ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
         watches = self.model.watches_bound and batch.is_whole
         for number in range(n_steps):
-            ends = watches and number >= n_steps - 3
+            ends = watches and number >= n_steps - LAST_BOUNDS
             now = ascent.local_step(ends or (given_up is not None and number > 0))
             if watches:
                 trial.convergence.follow([now])
@@ -666,7 +667,7 @@ class _Trials:
         watches = self.model.watches_bound and batch.is_whole
         watched = np.full(n_steps, given_up is not None)
         watched[0] = False
-        watched[max(n_steps - 3, 0) :] |= watches
+        watched[max(n_steps - LAST_BOUNDS, 0) :] |= watches
         watched &= plan.temperatures == 1.0
         plan.flags[watched], n_done = AscentInOneCall.WATCHED, 0
         ascent.keeps_local = self.model.keeps_local and batch.is_whole

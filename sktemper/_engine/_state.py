@@ -12,6 +12,8 @@ from ..schedules import Clock, Plan
 # -- the history of a fit: a table of steps and moves with a bounded number of rows ----
 #: Columns of the history that describe a move.
 MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
+#: Number of bounds, at the end of a fit, from which the last two changes are computed.
+LAST_BOUNDS = 3
 
 
 class _Thinned:
@@ -266,7 +268,7 @@ class Convergence:
 
     def follow(self, bounds):
         """Note the lower bounds of consecutive steps; NaN is an unknown bound."""
-        for bound in bounds[-3:]:
+        for bound in bounds[-LAST_BOUNDS:]:
             self.earlier_change = self.bound_change
             self.bound_change = float(bound - self.lower_bound)
             self.lower_bound = float(bound)
