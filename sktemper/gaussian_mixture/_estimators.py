@@ -34,6 +34,7 @@ from .._estimator import (
 from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
 from .._utils._arguments import Interval
 from .._utils._frames import completed
+from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import check_numbers, check_values, check_variances
@@ -659,12 +660,15 @@ def _given(values, columns, others, students):
     inner = scales[:, columns][:, :, columns]
     outer = scales[:, columns][:, :, others]
     slopes = np.linalg.solve(inner, outer)
-    deviations = np.swapaxes(values - means[:, None, columns], 1, 2)
-    squares = (deviations * np.linalg.solve(inner, deviations)).sum(axis=1)
+    whitening = np.linalg.inv(np.linalg.cholesky(inner))
+    deviations = values - means[:, None, columns]
+    # no BLAS for rows, because its rounding depends on their number
+    locations = means[:, None, others] + list(map(tiled_matmul, deviations, slopes))
+    white = list(map(tiled_matmul, deviations, np.swapaxes(whitening, 1, 2)))
+    squares = np.square(white).sum(axis=2)
     variances = scales[:, others, others] - (outer * slopes).sum(axis=1)
     degrees = freedom + len(columns)
     factors = (freedom[:, None] + squares) / degrees[:, None]
-    locations = means[:, None, others] + np.swapaxes(deviations, 1, 2) @ slopes
     widths = np.sqrt(factors[:, :, None] * variances[:, None])
     degrees = np.broadcast_to(degrees[:, None, None], widths.shape)
     return tuple(np.swapaxes(part, 0, 1) for part in (locations, widths, degrees))

@@ -85,6 +85,7 @@ def mixed(random, n_rows=120):
     yes = random.random((n_rows, 3)) < random.beta(0.5, 0.5, size=(3, 3))[y]
     counts = random.poisson(random.gamma(1.0, 10.0, size=3)[y])
     values = random.normal(size=(n_rows, 2)) + 3.0 * random.normal(size=(3, 2))[y]
+    values[:, 0] = np.exp(values[:, 0])  # for the kind "lognormal"
     X = np.column_stack([*options, yes, counts, values])
     X[random.random(X.shape) < 0.1] = np.nan
     return X

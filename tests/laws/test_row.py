@@ -1,0 +1,174 @@
+"""A row has the same bits alone, in company, in any order, container, memory order and
+dtype of equal values, and with any number of jobs.
+"""
+
+import inspect
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from laws.draws import LENGTH, cells, generator
+from laws.registry import SUBJECTS
+
+#: Functions from an estimator and rows to an array, or several, with as many rows.
+METHODS = {
+    name: lambda estimator, X, name=name: getattr(estimator, name)(X)
+    for name in (
+        *("transform", "predict", "predict_proba", "score_samples", "temperatures"),
+        *("expected_scales", "predict_clusters", "item_scores", "impute"),
+    )
+} | {
+    "recommend": lambda estimator, X: estimator.recommend(X, n_items=5),
+    "inverse_transform": lambda estimator, X: estimator.inverse_transform(
+        estimator.transform(X)
+    ),
+    "conditional": lambda estimator, X: conditional(estimator, X),
+}
+#: Methods with data whose results are not one for each row.
+SUMS = set("fit partial_fit fit_transform fit_predict fit_prior score aic bic icl".split())
+SUMS |= set("entropy_r2 lower_bound perplexity topics top_documents".split())
+SUMS |= {"similar_documents", "explain", "separate_common_words"}
+
+
+def conditional(estimator, X):
+    """Return the distribution of two columns given the others, without parts."""
+    X = np.concatenate(X) if isinstance(X, list) and np.ndim(X[0]) == 2 else X
+    if estimator.get_params().get("covariance_type") == "low_rank":
+        return ()  # has none
+    found = estimator.conditional(X, given=range(estimator.n_features_in_ - 2))
+    return found.weights, found.log_density, found.mean(), found.quantiles(0.1)
+
+
+def results(estimator, X):
+    """Return the results of all methods, arrays by name."""
+    found = {}
+    for name, method in METHODS.items():
+        if hasattr(estimator, name):
+            parts = method(estimator, X)
+            parts = parts if isinstance(parts, tuple) else (parts,)
+            for number, part in enumerate(parts):
+                if name == "impute":  # in the container and the dtype of the data
+                    is_parts = isinstance(part, list) and np.ndim(part[0]) == 2
+                    part = np.asarray(np.concatenate(part) if is_parts else part)
+                    part = part.astype(float) if part.dtype == object else part
+                found[name, number] = np.ascontiguousarray(part)
+    return found
+
+
+def assert_same(found, expected, rows, what):
+    for name, part in expected.items():
+        if name[0] == "impute":  # numbers between integers make floats of them
+            is_single = found[name].dtype == np.float32
+            part = part.astype(np.float32 if is_single else part.dtype)
+        same = found[name].astype(part.dtype).tobytes() == part[rows].tobytes()
+        assert same, f"{what}: {name}"
+
+
+# -- rows in other forms ---------------------------------------------------------------
+def frame(library):
+    def convert(X):
+        X = X.toarray() if sparse.issparse(X) else X
+        return library.DataFrame(X, **{} if library is pd else {"nan_to_null": True})
+
+    return convert
+
+
+def unsorted(X):
+    X = sparse.csr_array(X).copy()
+    for start, end in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        for part in X.indices, X.data:
+            part[start:end] = part[start:end][::-1].copy()
+    X.has_sorted_indices = False
+    return X
+
+
+ANY = {
+    "float32": lambda X: X.astype(np.float32),
+    "long": lambda X: X.astype(np.longdouble),
+}
+DENSE = ANY | {
+    ">f8": lambda X: X.astype(">f8"),
+    "int64": lambda X: X.astype(np.int64),
+    "uint8": lambda X: X.astype(np.uint8),
+    "Fortran": np.asfortranarray,
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "objects": lambda X: X.astype(object),
+    "lists": lambda X: X.tolist(),
+    "parts": lambda X: [X[:5], X[5:]],
+    "pandas": frame(pd),
+    "polars": frame(pl),
+}
+SPARSE = ANY | {
+    "int64": lambda X: X.astype(np.int64),
+    "uint8": lambda X: X.astype(np.uint8),
+    **{form: lambda X, form=form: X.asformat(form) for form in ("coo", "csc", "lil")},
+    "unsorted": unsorted,
+    "matrix": sparse.csr_matrix,
+    "parts": lambda X: [X[:5], X[5:]],
+}
+AS_DENSE = {
+    "dense": lambda X: X.toarray(),
+    "Fortran": lambda X: np.asfortranarray(X.toarray()),
+    "pandas": frame(pd),
+}
+
+
+def forms_of(subject, X):
+    """Yield names of forms, and the same values in these forms."""
+    forms = DENSE
+    if sparse.issparse(X):
+        gaps_are_zeros = subject.row.name != "MatrixFactorization"
+        forms = SPARSE | AS_DENSE if gaps_are_zeros else SPARSE
+    for name, convert in forms.items():
+        with np.errstate(invalid="ignore"):
+            form = convert(X)
+        dtype = getattr(form, "dtype", None)
+        if dtype is not None and dtype.kind in "iu" and (form != X).sum():
+            continue  # no integers
+        yield name, form
+
+
+def drawn(subject, random, n_rows):
+    """Return rows of at least 25 columns that float32 represents."""
+    parts = [subject.draw(random, n_rows)]
+    while sum(part.shape[1] for part in parts) < 25:
+        parts.append(subject.draw(random, n_rows))
+    stack = sparse.hstack if sparse.issparse(parts[0]) else np.hstack
+    X = stack(parts).astype(np.float32).astype(np.float64)
+    return sparse.csr_array(X) if sparse.issparse(X) else X
+
+
+@cells("subject", SUBJECTS, every=7)
+@pytest.mark.filterwarnings("ignore")
+def test_rows_do_not_depend_on_others_or_on_their_form(subject):
+    random = generator("row", subject.name)
+    for _ in range(LENGTH):
+        X = drawn(subject, random, 60)
+        estimator = subject.make(random_state=0, max_iter=3).fit(X)
+        expected = results(estimator, X)
+        for name, part in expected.items():
+            assert len(part) == 60, name
+        for row in random.permutation(60)[:6]:
+            assert_same(results(estimator, X[[row]]), expected, [row], "a row alone")
+        order = random.permutation(60)
+        for rows in (order, order[:41], np.repeat(order, 5), np.tile(order, 40)):
+            assert_same(results(estimator, X[rows]), expected, rows, "rows in order")
+        for name, form in forms_of(subject, X):
+            assert_same(results(estimator, form), expected, slice(None), name)
+        estimator.set_params(n_jobs=2)
+        assert_same(results(estimator, X), expected, slice(None), "two jobs")
+
+
+def test_each_method_with_data_has_a_row_or_is_a_sum():
+    for subject in SUBJECTS:
+        cls = type(subject.make())
+        for name in dir(cls):
+            method = getattr(cls, name)
+            if name[0] == "_" or not callable(method) or name in METHODS.keys() | SUMS:
+                continue
+            assert "X" not in inspect.signature(method).parameters, name
