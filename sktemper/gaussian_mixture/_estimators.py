@@ -628,7 +628,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
 def _imputed(model, block, prepared):
     if not isinstance(block, GappedRows):
-        return np.array(block)
+        return np.array(getattr(block, "rows", block))  # not scores in a subspace
     shares, _, _ = model.responsibilities(block, prepared)
     family = model.family_of(prepared.hyper)
     rows = family.completed(block, shares, prepared.tables)

@@ -3,7 +3,6 @@ dtype of equal values, and with any number of jobs.
 """
 
 import inspect
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -29,7 +28,9 @@ METHODS = {
     "conditional": lambda estimator, X: conditional(estimator, X),
 }
 #: Methods with data whose results are not one for each row.
-SUMS = set("fit partial_fit fit_transform fit_predict fit_prior score aic bic icl".split())
+SUMS = set(
+    "fit partial_fit fit_transform fit_predict fit_prior score aic bic icl".split()
+)
 SUMS |= set("entropy_r2 lower_bound perplexity topics top_documents".split())
 SUMS |= {"similar_documents", "explain", "separate_common_words"}
 
@@ -143,7 +144,7 @@ def drawn(subject, random, n_rows):
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
-@cells("subject", SUBJECTS, every=7)
+@cells("subject", SUBJECTS, every=19)
 @pytest.mark.filterwarnings("ignore")
 def test_rows_do_not_depend_on_others_or_on_their_form(subject):
     random = generator("row", subject.name)
@@ -156,7 +157,12 @@ def test_rows_do_not_depend_on_others_or_on_their_form(subject):
         for row in random.permutation(60)[:6]:
             assert_same(results(estimator, X[[row]]), expected, [row], "a row alone")
         order = random.permutation(60)
-        for rows in (order, order[:41], np.repeat(order, 5), np.tile(order, 40)):
+        for rows in (
+            order,
+            order[:41],
+            np.repeat(order, 5),
+            np.tile(order, 12 * LENGTH),
+        ):
             assert_same(results(estimator, X[rows]), expected, rows, "rows in order")
         for name, form in forms_of(subject, X):
             assert_same(results(estimator, form), expected, slice(None), name)
@@ -172,3 +178,14 @@ def test_each_method_with_data_has_a_row_or_is_a_sum():
             if name[0] == "_" or not callable(method) or name in METHODS.keys() | SUMS:
                 continue
             assert "X" not in inspect.signature(method).parameters, name
+
+
+@pytest.mark.parametrize("name", ["AnnealedLDA", "AnnealedMultinomialMixture"])
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_tiny_counts_are_valid_alone(name):
+    (subject,) = (one for one in SUBJECTS if one.name == name)
+    X = subject.draw(generator("tiny", name), 40).astype(np.float64).tolil()
+    X[3], X[3, 2] = 0, 1e-31
+    estimator = subject.make(random_state=0, max_iter=3).fit(X)
+    expected = results(estimator, X)
+    assert_same(results(estimator, X[[3]]), expected, [3], "a row alone")
