@@ -1,7 +1,6 @@
 """Mixed mixtures: columns of strings, flags, counts and numbers with gaps.
 
 tables      Equal values in another container or dtype give equal answers and fits.
-rows        A row's answers do not depend on other rows or on their order.
 weights     Integer weights are repeated rows, also in criteria and in a regression.
 gaps        `impute` keeps what was observed, and fills all else.
 results     Probabilities sum to 1, samples are valid data, and all tables are finite.
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from common import answers, equal, same_answers
-from digests import attempt, bits, copied
+from digests import bits, copied
 
 import sktemper
 
@@ -143,24 +142,6 @@ def tables(draw):
     same_answers(answers(other, given), expected, f"{name} at fit")
 
 
-def rows(draw):
-    columns = table(draw)
-    X = frame(columns)
-    estimator = mixture(draw, columns).fit(X)
-    if draw.between(0, 1):  # unknown values, which count as missing
-        place = draw.between(0, N_ROWS - 1), draw.between(0, X.shape[1] - 1)
-        X.iloc[place] = draw.one_of("new", 3.5, True, -1, None)
-    try:
-        expected = answers(estimator, X)
-    except ValueError:
-        return
-    some = draw.generator().permutation(N_ROWS)[: draw.between(1, N_ROWS - 1)]
-    for part in (some, some[:1]):
-        found = answers(estimator, X.iloc[part])
-        for name in ("predict_proba", "transform", "score_samples"):
-            equal(found[name], expected[name][part], f"{name} of rows")
-
-
 def weights(draw):
     columns, random = table(draw), draw.generator()
     X = frame(columns)
@@ -258,7 +239,6 @@ def results(draw):
 
 SURFACES = {
     "tables": tables,
-    "rows": rows,
     "weights": weights,
     "gaps": gaps,
     "results": results,
