@@ -31,7 +31,7 @@ import running
 #: Surfaces of each module.
 MODULES = {
     "inputs": ("containers", "readers", "pickles", "dask"),
-    "mixed": ("tables", "columns", "weights", "gaps", "results"),
+    "mixed": ("tables", "weights", "gaps", "results"),
     "streams": ("streams", "chunks", "times"),
     "faults": ("damage", "interrupts", "cluster"),
 }
