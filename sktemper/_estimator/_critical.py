@@ -79,7 +79,7 @@ def critical_temperatures(
     estimator._check_rows(X, sample_weight)
     data = estimator._training_data(X, True, sample_weight)
     estimator._check_enough(data)
-    problem = make_problem(estimator, data, sample_weight, None, fresh=True)
+    problem = make_problem(estimator, data, sample_weight, fresh=True)
     name = type(estimator).__name__
     if "critical_temperatures" not in problem.model.capabilities():
         raise ValueError(f"The model of {name} has no critical temperatures.")

@@ -569,9 +569,7 @@ def training_settings(estimator, rate=None):
     )
 
 
-def make_problem(
-    estimator, data, sample_weight, labels, fresh, inline=False, is_fit=False
-):
+def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=False):
     """Return the `Problem` of validated data.
 
     If ``inline`` is True, the calling thread computes, with the cached model for
@@ -594,7 +592,6 @@ def make_problem(
         workers_for(estimator.n_jobs, model, data, threads, is_fit),
         sample_weight,
         total_samples=estimator.total_samples,
-        labels=None if labels is None else estimator._checked_labels(labels, data),
     )
 
 
@@ -618,6 +615,13 @@ def _add_validation(estimator, problem, X_val):
         raise kind(f"X_val cannot be scored: {error}") from error
     workers = workers_for(estimator.n_jobs, problem.model, data)
     return replace(problem, validation=Problem(problem.model, data, workers))
+
+
+def _add_labels(estimator, problem, labels):
+    """Return the problem with the labels of the rows, if given."""
+    if labels is None:
+        return problem
+    return replace(problem, labels=estimator._checked_labels(labels, problem.data))
 
 
 def stream_rate(estimator):
@@ -968,9 +972,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 work._check_enough(data)
                 work._prepare_fit(data, sample_weight)
             problem = make_problem(
-                work, data, sample_weight, labels, fresh=not continued, is_fit=True
+                work, data, sample_weight, fresh=not continued, is_fit=True
             )
-            problem = _add_validation(work, problem, X_val)
+            problem = _add_labels(work, _add_validation(work, problem, X_val), labels)
             if continued:
                 state = _continued_state(work)
                 # a score may be added before the first step is committed
@@ -1373,7 +1377,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         rate = stream_rate(self)
         # starts and renewals may take long: other threads compute them
         inline = not fresh and rate is None and _are_few(data, work._inline_limits())
-        problem = make_problem(work, data, sample_weight, labels, fresh, inline)
+        problem = make_problem(work, data, sample_weight, fresh, inline)
+        problem = _add_labels(work, problem, labels)
         if fresh:
             _warn_of_light_weights(work, problem.sample_weight)
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
