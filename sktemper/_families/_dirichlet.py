@@ -225,7 +225,7 @@ class StickBreaking:
         logs = np.log(parameters + 1.0)
         logs -= np.logaddexp(*logs.T)[:, None]
         means = logs[:, 0] + np.append(0.0, np.cumsum(logs[:-1, 1]))
-        return means - logsumexp(means)
+        return means - np.logaddexp.reduce(means)
 
     def bound(self, parameters, prior, power):
         """Return power * E log p(sticks) - E log q(sticks).
