@@ -15,7 +15,7 @@ from .._utils._arguments import columns_of, positive_int
 from .._utils._frames import as_frame
 from .._utils._results import copy_fit, install_results
 from .._utils._typing import ArrayLike, Int, Owner
-from ._estimator import known_names, stream_rate
+from ._problems import known_names, stream_rate
 
 
 def copy_with_state(estimator, state, parameters, results=()):

@@ -9,7 +9,7 @@ from .._engine import new_states, plan_fit
 from .._utils._arguments import check_flag
 from .._utils._typing import ArrayLike, DataLike
 from ..schedules import Schedule
-from ._estimator import make_problem, training_settings
+from ._problems import make_problem, training_settings
 
 
 def critical_temperatures(

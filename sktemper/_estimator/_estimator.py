@@ -1,33 +1,21 @@
 """The base class of all estimators: parameters, `fit` and `partial_fit`."""
 
 import contextlib
-import copy
 import functools
-import inspect
-import operator
-import sys
-import types
-from dataclasses import fields, is_dataclass, replace
-from datetime import datetime, timedelta
-from numbers import Integral, Number, Real
+from numbers import Integral, Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn import config_context
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._engine import (
-    FitHooks,
     InlineWorkers,
     Listener,
     Problem,
     State,
-    Training,
     Workers,
     chunk_of,
     data_of,
@@ -38,27 +26,22 @@ from .._engine import (
     remember,
     run_pieces,
     run_stream,
-    sections_of,
-    threads_for,
 )
 from .._utils._arguments import (
     Interval,
     WholeNumber,
-    half_life_of,
     positive_int,
-    refuse,
 )
-from .._utils._cache import LastCall, are_same_objects
 from .._utils._checksums import checked, with_checksum
 from .._utils._frames import check_same_rows
 from .._utils._linalg import one_blas_thread
-from .._utils._notices import log, warn, warn_once
+from .._utils._notices import warn
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, fit_results, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
-from .._utils._validation import check_unmasked, checked_weights, is_small_matrix
-from ..learning_rates import HalfLife, LearningRate, RobbinsMonro, as_learning_rate
+from .._utils._validation import is_small_matrix
+from ..learning_rates import LearningRate, RobbinsMonro, as_learning_rate
 from ..model import Request
 from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
@@ -72,125 +55,43 @@ from ._end_of_fit import (
     warn_of_a_long_stream,
     warn_of_the_end,
 )
-
+from ._hooks import (
+    EstimatorHooks,
+)
+from ._pickles import (
+    NOT_PICKLED,
+    OF_PICKLES,
+    VersionWarning,
+    check_loaded,
+    package_version,
+    refusing_damage,
+    writable,
+)
+from ._problems import (
+    ReadyModel,
+    Settings,
+    Validation,
+    add_labels,
+    add_validation,
+    are_few,
+    check_names,
+    check_weights,
+    known_names,
+    make_problem,
+    stream_rate,
+    training_settings,
+    validated_weight,
+    warn_of_light_weights,
+    workers_for,
+)
+from ._times import (
+    times_of_chunk,
+)
 
 # -- cache of the model of a fit and its prepared parameters between calls -------------
-class ReadyModel:
-    """Cache of the model of a fit, and of the parameters prepared from it.
-
-    Calls with few rows use the cache, because they would spend most of their time on
-    making the model and preparing the parameters.  Calls that use a pool of threads
-    need separate models, because Ctrl-C stops all threads that share a model.
-    """
-
-    def __init__(self):
-        self._model = LastCall(are_same_objects)
-        self._prepared = LastCall(are_same_objects)
-        self.last_model = None
-        self._parameters = (), operator.itemgetter("state_")
-
-    def __reduce__(self):
-        return ReadyModel, ()  # a pickle is empty
-
-    def model(self, estimator):
-        attributes = vars(estimator)
-        known, values_of = self._parameters
-        if known != (names := tuple(attributes)):
-            parameters = (name for name in attributes if name.strip("_") == name)
-            values_of = operator.itemgetter("state_", "state_", *parameters)
-            self._parameters = names, values_of
-        state, _, *parameters = values_of(attributes)
-        key = (state.fixed, state.n_features, state.dtype, *parameters)
-        self.last_model = self._model.result(key, lambda _: estimator._fitted_model())
-        return self.last_model
-
-    def prepared(self, model, globals_, hyper):
-        key = model, globals_, hyper
-        return self._prepared.result(key, lambda _: model.prepare(globals_, hyper))
 
 
 # -- pickles of estimators, which store a version, and checks of loaded pickles --------
-#: Attributes of a fit that a pickle leaves out: past warnings, and caches.
-NOT_PICKLED = ("_warned", "_loaded", "_cache", "_ready")
-#: Attributes that pickles only have.
-OF_PICKLES = {"_checksum", "_sktemper_version"}
-
-
-class VersionWarning(InconsistentVersionWarning):
-    """Warning about an estimator that another version of sktemper has pickled."""
-
-    def __str__(self):
-        return (
-            f"Trying to unpickle estimator {self.estimator_name} of sktemper "
-            f"{self.original_sklearn_version} when using sktemper "
-            f"{self.current_sklearn_version}. This might lead to breaking code or "
-            "invalid results: fit it anew, or load it with the version that wrote it."
-        )
-
-
-class Validation:
-    """The function ``validate(X)`` of an estimator, with a small pickle.
-
-    The pickle contains parameters and what validation reads, because it is sent to
-    workers.
-
-    Parameters
-    ----------
-    estimator : TemperedEstimator
-    method : str
-        Name of the method that validates.
-    reset : bool
-        Argument of the method.
-    """
-
-    def __init__(self, estimator, method, reset):
-        self.estimator, self.method, self.reset = estimator, method, reset
-
-    def __call__(self, X):
-        return getattr(self.estimator, self.method)(X, reset=self.reset)
-
-    def __reduce__(self):
-        estimator = self.estimator
-        known = vars(estimator)
-        results = {name: known[name] for name in estimator._validated if name in known}
-        kind, parameters = type(estimator), estimator.get_params(deep=False)
-        return _validation, (kind, parameters, results, self.method, self.reset)
-
-
-def _validation(kind, parameters, results, method, reset):
-    return Validation(new_estimator(kind(**parameters), results), method, reset)
-
-
-def _version():
-    return sys.modules[__name__.partition(".")[0]].__version__
-
-
-@contextlib.contextmanager
-def _refusing_damage(estimator):
-    """Turn any error into one about damage."""
-    try:
-        yield
-    except Exception as error:
-        raise ValueError(
-            f"This {type(estimator).__name__} cannot be loaded: it is damaged, or of "
-            f"another version of sktemper ({error})."
-        ) from error
-
-
-def writable(value):
-    """Return a value in which copies replace read-only arrays."""
-    if isinstance(value, np.ndarray):
-        return value if value.flags.writeable else np.array(value)
-    if isinstance(value, dict):
-        return {key: writable(part) for key, part in value.items()}
-    if hasattr(value, "_fields"):
-        return type(value)(*map(writable, value))
-    if isinstance(value, list | tuple):
-        return type(value)(map(writable, value))
-    if is_dataclass(value):
-        parts = {one.name: writable(getattr(value, one.name)) for one in fields(value)}
-        return replace(value, **parts)
-    return value
 
 
 # -- methods of fitted estimators: scores, bounds, and views of the state --------------
@@ -217,88 +118,6 @@ def mean_score(score, n_held_out):
 
 
 # -- streams with a half-life: times of rows -------------------------------------------
-#: Range of times.  All differences of such times are finite in microseconds.
-LATEST_YEAR = 100_000
-#: Strings of missing times: of NumPy and pandas, and of a float NaN.
-MISSING = ("NaT", "<NA>", "nan")
-
-
-def _times_of_chunk(times, rate, state, n_rows):
-    """Return the times of the rows of a chunk, or raise if they are invalid."""
-    if times is not None and rate is None:
-        raise ValueError(
-            "times is given, but half_life is None: the times of samples matter "
-            "for a half-life only."
-        )
-    if times is not None:
-        last = None if state.stream is None else state.stream.time
-        return _checked_times(times, n_rows, last)
-    if rate is not None and not isinstance(rate.unit(), float):
-        raise ValueError(
-            f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
-            "times: the dates or times of the samples."
-        )
-    return None
-
-
-def _checked_times(times, n_rows, last):
-    """Return the times of rows as an array of datetime64, or raise an error."""
-    check_unmasked(times, "times", may_be_nan=False)
-    try:
-        times = np.asarray(times)
-        if times.dtype.kind in "biufcm":
-            raise ValueError("numbers and durations are no times")
-        is_typed = times.dtype.kind == "M"
-        convert = _microseconds if is_typed else np.vectorize(_moment, ["M8[us]"])
-        times = convert(times)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            "times must be dates or times, such as numpy.datetime64 or strings "
-            f'"2024-05-31": {error}.'
-        ) from error
-    if times.ndim == 0:
-        times = np.repeat(times, n_rows)
-    if times.shape != (n_rows,):
-        raise ValueError(f"times has shape {times.shape}, expected ({n_rows},).")
-    if np.isnat(times).any():
-        raise ValueError("times contains missing values (NaT).")
-    before = times[:1] if last is None else np.array([last])
-    if (np.diff(np.concatenate([before, times])) < np.timedelta64(0, "us")).any():
-        raise ValueError(
-            "times must not decrease, within a chunk or from chunk to chunk: sort the "
-            "samples by time."
-        )
-    return times
-
-
-def _moment(time):
-    """Return one time as a datetime64 in UTC; a missing time is NaT."""
-    if time is None or str(time) in MISSING:
-        return np.datetime64("NaT")
-    if isinstance(time, Number | timedelta | np.timedelta64):
-        raise ValueError("numbers and durations are no times")
-    if isinstance(time, str):
-        try:
-            time = datetime.fromisoformat(time)
-        except ValueError:
-            # NumPy reads more formats, but takes any number of digits for a year.
-            if len(time) > 4 and time.isdigit():
-                raise
-    offset = None
-    if getattr(time, "tzinfo", None) is not None:
-        offset, time = time.utcoffset(), time.replace(tzinfo=None)
-    if hasattr(time, "to_datetime64"):  # of pandas, which knows more years
-        time = time.to_datetime64()
-    time = _microseconds(np.datetime64(time))
-    return time if offset is None else time - np.timedelta64(offset)
-
-
-def _microseconds(times):
-    """Return datetime64 values in microseconds; raise if they are out of range."""
-    years = times.astype("datetime64[Y]").astype(np.int64) + 1970
-    if (~np.isnat(times) & (np.abs(years) > LATEST_YEAR)).any():
-        raise ValueError(f"years above {LATEST_YEAR:,} are not supported")
-    return times.astype("datetime64[us]")
 
 
 # -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
@@ -316,100 +135,10 @@ MOST_SAMPLES = 2**53
 Estimator = TypeVar("Estimator", bound="TemperedEstimator")
 
 
-@config_context(array_api_dispatch=False)
-def validated_weight(sample_weight, X):
-    """Return the weights of samples, or None; raise if they are invalid."""
-    if sample_weight is None:
-        return None
-    if isinstance(sample_weight, bool):
-        refuse("sample_weight", "an array of weights, or None", sample_weight)
-    check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
-    return checked_weights(
-        _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-    )
-
-
-def _warn_of_light_weights(estimator, weight):
-    """Warn if weights leave at most one row for each component, of more rows.
-
-    Weights that sum to 1 do so.  Weights of decays and probabilities seldom do, because
-    their largest weight is about 1.
-    """
-    if weight is None or weight.max() >= 1:
-        return
-    n_rows, total = np.count_nonzero(weight), weight.sum()
-    most = estimator._fixed().get("n_components", 1)
-    if n_rows > most and (total < most or np.isclose(total, most)):
-        message = (
-            f"sample_weight sums to {total:.4g} for {n_rows} rows. Weights count rows, "
-            f"so that the fit has at most one row for each of n_components={most}. If "
-            "the weights only compare rows with each other, multiply them by "
-            f"{n_rows / total:.6g}, so that their mean is 1."
-        )
-        warn_once(estimator, "weights", message, UserWarning)
-
-
-def known_names(estimator):
-    """Return the names of the columns of the training data, or None."""
-    names = vars(estimator).get("_names_")  # of a collection on disk
-    return vars(estimator).get("feature_names_in_") if names is None else names
-
-
-def check_names(data, known):
-    """Raise if the columns of a collection differ from the columns of the fit.
-
-    A column of hashed words may represent several words, and its name contains only
-    some of them.  Therefore columns are accepted if at least one name occurs in
-    both, and all names that occur in both have the same positions.
-    """
-    found = data.feature_names
-    if found is None or known is None or found is known:
-        return
-    if np.array_equal(found, known):
-        return
-    places = {name: place for place, name in enumerate(known)}
-    both = [(places[n], p) for p, n in enumerate(found) if n in places]
-    if not both or any(there != here for there, here in both):
-        raise ValueError(
-            "The feature names of X should match those that were passed during "
-            "fit, in the same order: the columns of this collection stand for "
-            "other words. Write the collection with the vectorizer of the training "
-            "data."
-        )
-
-
-def _check_fixed(now, then):
-    """Raise if a parameter that defines the model changed since the fit began."""
-    changed = [name for name in then if not np.array_equal(now[name], then[name])]
-    if changed:
-        raise ValueError(
-            f"{', '.join(changed)} changed since the model was fitted, and cannot "
-            "change in a fit that continues: restore the earlier value, or start a "
-            "new fit with warm_start=False."
-        )
-
-
 def _continued_state(estimator):
     """Return a copy of the state in which no array is read-only."""
     state = estimator.state_.copied()
     return writable(state) if estimator._loaded else state
-
-
-def workers_for(n_jobs, model, data, threads=Workers, is_fit=False):
-    """Return the workers of a model and `Data`.
-
-    In a fit by short ascents, the calling thread replaces a single thread.
-    """
-    n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(n_jobs)
-    n_threads = threads_for(n_jobs, model, data)
-    n_sections = sections_of(model, data, len(data))
-    if n_threads < n_jobs and n_sections > 1:
-        n_threads, threads = n_jobs, functools.partial(threads, shares_blocks=False)
-    elif is_fit and n_threads == n_sections == 1:
-        threads = InlineWorkers
-    return data.workers(threads, n_threads, model.stop)
 
 
 def top_words(components, names, n_words):
@@ -417,262 +146,6 @@ def top_words(components, names, n_words):
     n_words = positive_int(n_words, "n_words")
     order = np.argsort(-components, axis=1, kind="stable")[:, :n_words]
     return [[str(word) for word in names[row]] for row in order]
-
-
-class Settings(types.SimpleNamespace):
-    """Parameters of a model as attributes."""
-
-    def replaced(self, **others):
-        """Return other settings, in which some values are replaced."""
-        return Settings(**vars(self) | others)
-
-
-def _are_few(data, limits):
-    """Return whether numbers of rows and of values are within limits."""
-    most_rows, most_values = limits
-    if len(data) > most_rows:
-        return False
-    return sum(X.size for X in data.validated) <= most_values
-
-
-class _FitHooks(FitHooks):
-    """Commits, callbacks and log lines of a fit.
-
-    Parameters
-    ----------
-    estimator, work : TemperedEstimator
-        The estimator, and the copy in which results are set before a commit.
-    problem : Problem
-    X, y : object, default=None
-        Data of the call.  Without y, callbacks get zeros, because a `ScoringMonitor`
-        would log nothing.
-    sample_weight : array-like, default=None
-    """
-
-    def __init__(self, estimator, work, problem, X=None, y=None, sample_weight=None):
-        self.estimator, self.work, self.problem = estimator, work, problem
-        self._installed = self._task = None
-        has_callbacks = bool(getattr(estimator, "_skl_callbacks", ()))
-        self.watches_tasks = has_callbacks or bool(estimator.verbose)
-        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        y = functools.partial(np.zeros, len(problem.data)) if y is None else y
-        self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
-
-    def plan(self, n_tasks):
-        """Begin the task of the fit."""
-        self.context = self.estimator._init_callback_context(max_subtasks=n_tasks)
-        self.context.call_on_fit_task_begin(**self._arguments)
-
-    def commit(self, run):
-        """Install the state of a run, which later steps change."""
-        if run is not self._installed:
-            self._installed = run
-            self.work._install(run.state, run.policies)
-            install_results(self.estimator, self.work)
-
-    def begin(self, name):
-        """Begin the task of a pass or a move."""
-        self._task = self.context.subcontext(task_name=name)
-        self._task.call_on_fit_task_begin(**self._arguments)
-
-    def end(self):
-        """End the task; return whether a callback stops the run."""
-        return self._end(self._task)
-
-    def finish(self, run):
-        """Store results for the training rows."""
-        self.work._finish(self.problem, run.state)
-        install_results(self.estimator, self.work)
-
-    def close(self):
-        """End the task of the fit."""
-        self._end(self.context)
-
-    def _end(self, task):
-        return task.call_on_fit_task_end(
-            **self._arguments,
-            reconstruction_attributes=lambda: {
-                "state_": copy.deepcopy(self.estimator.state_),
-                "_warned": {"hot": True},
-            },
-        )
-
-    def log(self, message, *values):
-        """Log a line if the estimator is verbose."""
-        log(self.estimator, message, *values)
-
-    def log_pass(self, state):
-        """Log a line about a pass."""
-        if not self.estimator.verbose or not self.estimator._is_logged(
-            state.progress.passes
-        ):
-            return
-        history = state.history.to_dict()
-        score = history["heldout_score"][-1]
-        self.log(
-            "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
-            "bound per observation %.4f%s",
-            state.progress.passes,
-            state.progress.planned_passes,
-            state.progress.steps,
-            state.progress.seconds,
-            state.policies.temperature,
-            history["learning_rate"][-1],
-            history["batch_bound"][-1],
-            "" if np.isnan(score) else f", held-out score {score:.4f}",
-        )
-
-    def log_event(self, stream):
-        """Log the last event of a stream."""
-        if stream.alarms and stream.alarms[-1].sample == stream.samples:
-            self.log("alarm after %d samples", stream.samples)
-        if not stream.renewals:
-            return
-        last = stream.renewals[-1]
-        if last.decided == stream.samples and last.kept is not None:
-            self.log(
-                "renewal after %d samples (%s): %s, gain %.4f",
-                last.sample,
-                last.reason,
-                "won" if last.kept else "lost",
-                last.gain,
-            )
-
-
-def training_settings(estimator, rate=None):
-    """Return the `Training` of the parameters of an estimator.
-
-    Parameters
-    ----------
-    rate : LearningRate, default=None
-        Rate that replaces ``learning_rate``.
-    """
-    if rate is None:
-        rate = as_learning_rate(estimator.learning_rate, None)
-        if rate is not None and rate.forgets:  # a rate for streams only
-            rate = None
-    return Training(
-        estimator._tempering(),
-        rate,
-        estimator._noise(),
-        estimator._moves(),
-        as_renewals(estimator.renewals),
-        estimator.n_init,
-        estimator.max_iter,
-        estimator.batch_size,
-        estimator.total_samples,
-        estimator.shuffle,
-        estimator.evaluate_every,
-        estimator.validation_fraction,
-        estimator.n_iter_no_change,
-        estimator.tol,
-    )
-
-
-def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=False):
-    """Return the `Problem` of validated data.
-
-    If ``inline`` is True, the calling thread computes, with the cached model for
-    calls with few rows.  See `workers_for` for ``is_fit``.
-    """
-    sample_weight = validated_weight(sample_weight, data)
-    _check_weighted(estimator, data, sample_weight)
-    if not fresh:
-        _check_fixed(estimator._fixed(), estimator.state_.fixed or {})
-    dtype = estimator._compute_dtype(data) if fresh else estimator.state_.dtype
-    ready = vars(estimator).get("_ready") if inline else None
-    if ready is None:
-        model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
-    else:
-        model = ready.model(estimator)
-    threads = InlineWorkers if inline else Workers
-    return Problem(
-        model,
-        data,
-        workers_for(estimator.n_jobs, model, data, threads, is_fit),
-        sample_weight,
-        total_samples=estimator.total_samples,
-    )
-
-
-def _check_weighted(estimator, data, sample_weight):
-    if sample_weight is not None:
-        for matrix in data.validated:
-            estimator._check_weighted(matrix, sample_weight)
-
-
-def _add_validation(estimator, problem, X_val):
-    """Return the problem with the validation data of the user, if given."""
-    if X_val is None:
-        return problem
-    try:
-        data = data_of(X_val, estimator._validation(X_val, "_validate", reset=False))
-        check_names(data, known_names(estimator))
-        for matrix in data.validated:
-            estimator._check_range(matrix, problem.model.dtype)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X_val cannot be scored: {error}") from error
-    workers = workers_for(estimator.n_jobs, problem.model, data)
-    return replace(problem, validation=Problem(problem.model, data, workers))
-
-
-def _add_labels(estimator, problem, labels):
-    """Return the problem with the labels of the rows, if given."""
-    if labels is None:
-        return problem
-    return replace(problem, labels=estimator._checked_labels(labels, problem.data))
-
-
-def stream_rate(estimator):
-    """Return the `HalfLife` of streams, or None.
-
-    Raises
-    ------
-    ValueError
-        If a half-life is given together with parameters that it replaces.
-    """
-    as_renewals(estimator.renewals)  # checks the parameter even if it is not used
-    if estimator.half_life is None:
-        rate = estimator.learning_rate
-        rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
-    else:
-        half_life_of(estimator.half_life)
-        if estimator.learning_rate is not None:
-            raise ValueError(
-                "half_life and learning_rate are both given, but half_life sets "
-                "the learning rate: leave one of them at None."
-            )
-        rate = HalfLife(estimator.half_life)
-    if rate is not None and estimator.total_samples is not None:
-        raise ValueError(
-            "A half-life and total_samples are both given, but a half-life sets "
-            "the effective number of samples: leave total_samples at None."
-        )
-    return rate
-
-
-def _check_loaded(estimator):
-    """Raise if the fit does not match the model of its parameters."""
-    state = estimator.state_
-    signature = inspect.signature(type(estimator).__init__).parameters.values()
-    defaults = {p.name: p.default for p in signature if p.default is not p.empty}
-    with _refusing_damage(estimator):
-        if state.dtype not in (np.float32, np.float64):
-            raise ValueError(f"dtype is {state.dtype}")
-        if estimator.n_features_in_ != state.n_features:
-            raise ValueError(f"n_features_in_ is {estimator.n_features_in_}")
-        settings = estimator._settings().replaced(
-            **defaults | (state.fixed or estimator._fixed())
-        )
-        model = estimator._make_model(settings, state.n_features, state.dtype)
-        model.check(state.globals_, state.hyper)
-        if state.best is not None:
-            model.check(state.best.globals_, state.best.hyper)
-        if state.local is not None:
-            model.check_local(state.local)
-        estimator.tempering_.check_state(state.policies.tempering)
-        estimator._check_kept(model)
 
 
 @link_to_documentation
@@ -974,18 +447,18 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             problem = make_problem(
                 work, data, sample_weight, fresh=not continued, is_fit=True
             )
-            problem = _add_labels(work, _add_validation(work, problem, X_val), labels)
+            problem = add_labels(work, add_validation(work, problem, X_val), labels)
             if continued:
                 state = _continued_state(work)
                 # a score may be added before the first step is committed
                 state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
-                _warn_of_light_weights(work, problem.sample_weight)
+                warn_of_light_weights(work, problem.sample_weight)
                 n_runs = self.n_init
                 starts = new_states(problem, n_runs, self.random_state, work._fixed())
             rate = stream_rate(self)
-            hooks = _FitHooks(self, work, problem, X, y, sample_weight)
+            hooks = EstimatorHooks(self, work, problem, X, y, sample_weight)
             run = fit(problem, training_settings(self), starts, n_runs, hooks)
             hooks.close()
             run.state.stream = None
@@ -1092,8 +565,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         for matrix in data.validated:
             self._check_range(matrix, self.state_.dtype)
         sample_weight = validated_weight(sample_weight, data)
-        _check_weighted(self, data, sample_weight)
-        few = _are_few(data, self._inline_limits())
+        check_weights(self, data, sample_weight)
+        few = are_few(data, self._inline_limits())
         ready = vars(self).get("_ready") if few else None
         model = self._fitted_model() if ready is None else ready.model(self)
         warn_if_above_one(self)
@@ -1376,17 +849,20 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             work._check_first(data)
         rate = stream_rate(self)
         # starts and renewals may take long: other threads compute them
-        inline = not fresh and rate is None and _are_few(data, work._inline_limits())
+        inline = not fresh and rate is None and are_few(data, work._inline_limits())
         problem = make_problem(work, data, sample_weight, fresh, inline)
-        problem = _add_labels(work, problem, labels)
+        problem = add_labels(work, problem, labels)
         if fresh:
-            _warn_of_light_weights(work, problem.sample_weight)
+            warn_of_light_weights(work, problem.sample_weight)
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
         else:
             state = _continued_state(work)
-        training, hooks = training_settings(self, rate), _FitHooks(self, work, problem)
+        training, hooks = (
+            training_settings(self, rate),
+            EstimatorHooks(self, work, problem),
+        )
         run, size = plan_stream(training, problem, state, fresh)
-        times = _times_of_chunk(times, rate, state, len(data))
+        times = times_of_chunk(times, rate, state, len(data))
         commit = functools.partial(hooks.commit, run)
         with problem.workers:
             if rate is None:
@@ -1406,7 +882,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def __getstate__(self):
         attributes = self._pickled_attributes()
-        return with_checksum(attributes | {"_sktemper_version": _version()})
+        return with_checksum(attributes | {"_sktemper_version": package_version()})
 
     def _pickled_attributes(self):
         """Return the attributes without caches and past warnings."""
@@ -1425,14 +901,14 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             not finite, because kernels do not check them.
         """
         version = state.get("_sktemper_version", "of no known version")
-        if version == _version():
-            with _refusing_damage(self):
+        if version == package_version():
+            with refusing_damage(self):
                 state = checked(state)
         else:  # classes may have more attributes than in that version
             warn(
                 VersionWarning(
                     estimator_name=type(self).__name__,
-                    current_sklearn_version=_version(),
+                    current_sklearn_version=package_version(),
                     original_sklearn_version=version,
                 )
             )
@@ -1440,7 +916,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         super().__setstate__(state)
         if "state_" in state:
             self._warned, self._loaded, self._ready = {}, True, ReadyModel()
-            _check_loaded(self)
+            check_loaded(self)
 
     def _check_kept(self, model):
         """Raise if attributes other than the state do not match the model."""

@@ -1,0 +1,69 @@
+"""Checks of columns: those without values, and identifiers."""
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._utils._notices import warn_once
+
+#: A column with at most this number of values does not look like an identifier.
+MANY_OPTIONS = 50
+#: Largest number of columns in a message.
+NAMED = 3
+
+
+def has_no_values(numbers):
+    return bool(np.isnan(numbers).all())
+
+
+def looks_like_identifier(numbers):
+    """Return whether many numbers are different, whole, and in order or dense."""
+    known = numbers[~np.isnan(numbers)]
+    if len(known) <= MANY_OPTIONS or (known[:NAMED] != np.rint(known[:NAMED])).any():
+        return False
+    steps, gaps = np.diff(known), np.diff(np.sort(known))
+    is_dense = gaps.all() and gaps.sum() < 2 * len(known)
+    is_ordered = (steps > 0).all() or (steps < 0).all()
+    return bool((is_ordered or is_dense) and (known == np.rint(known)).all())
+
+
+#: Faults of columns, which end a sentence.
+EMPTY = "has no values, and does not change the fit"
+IDENTIFIER = (
+    "looks like an identifier: most rows have another text, or whole number in order"
+)
+
+
+def warn_of_columns(estimator, n_columns, names, fault):
+    """Warn once that columns with these names have a fault."""
+    all_are_empty = fault == EMPTY and len(names) == n_columns  # or have no weight
+    if names and not all_are_empty:
+        named = ", ".join(names[:NAMED])
+        warn_once(estimator, fault, f"{named} {fault}. Leave it out of X.", UserWarning)
+
+
+def check_columns(self, data):
+    """Warn of columns of numbers without values, and of identifiers."""
+    columns = _columns_by_name(data, self._names())
+    for fault, has in ((EMPTY, has_no_values), (IDENTIFIER, looks_like_identifier)):
+        names = [name for name, numbers in columns.items() if has(numbers)]
+        warn_of_columns(self, len(columns), names, fault)
+
+
+def check_first_columns(self, data):
+    """Raise if a column of the first chunk of a stream has no values."""
+    for name, numbers in _columns_by_name(data, self._names()).items():
+        if has_no_values(numbers):
+            raise ValueError(
+                f"{name} has only missing values (NaN): leave it out, or start with "
+                "rows that have values."
+            )
+
+
+def _columns_by_name(data, names):
+    """Return the columns of arrays of numbers by their names in messages."""
+    blocks = [X for X in data.validated if not issparse(X)]
+    labels = [f"Column {n!r}" + " of X" * (not isinstance(n, str)) for n in names]
+    return {
+        label: np.concatenate([X[:, number] for X in blocks])
+        for number, label in enumerate(labels if blocks else [])
+    }

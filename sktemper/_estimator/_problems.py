@@ -1,0 +1,317 @@
+"""Validated data, weights, models and workers of a call: its problem."""
+
+import functools
+import operator
+import types
+from dataclasses import replace
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn import config_context
+from sklearn.utils.validation import _check_sample_weight
+
+from .._engine import (
+    InlineWorkers,
+    Problem,
+    Training,
+    Workers,
+    data_of,
+    sections_of,
+    threads_for,
+)
+from .._utils._arguments import (
+    half_life_of,
+    refuse,
+)
+from .._utils._cache import LastCall, are_same_objects
+from .._utils._notices import warn_once
+from .._utils._results import new_estimator
+from .._utils._validation import check_unmasked, checked_weights
+from ..learning_rates import HalfLife, LearningRate, as_learning_rate
+from ..renewals import as_renewals
+
+
+class ReadyModel:
+    """Cache of the model of a fit, and of the parameters prepared from it.
+
+    Calls with few rows use the cache, because they would spend most of their time on
+    making the model and preparing the parameters.  Calls that use a pool of threads
+    need separate models, because Ctrl-C stops all threads that share a model.
+    """
+
+    def __init__(self):
+        self._model = LastCall(are_same_objects)
+        self._prepared = LastCall(are_same_objects)
+        self.last_model = None
+        self._parameters = (), operator.itemgetter("state_")
+
+    def __reduce__(self):
+        return ReadyModel, ()  # a pickle is empty
+
+    def model(self, estimator):
+        attributes = vars(estimator)
+        known, values_of = self._parameters
+        if known != (names := tuple(attributes)):
+            parameters = (name for name in attributes if name.strip("_") == name)
+            values_of = operator.itemgetter("state_", "state_", *parameters)
+            self._parameters = names, values_of
+        state, _, *parameters = values_of(attributes)
+        key = (state.fixed, state.n_features, state.dtype, *parameters)
+        self.last_model = self._model.result(key, lambda _: estimator._fitted_model())
+        return self.last_model
+
+    def prepared(self, model, globals_, hyper):
+        key = model, globals_, hyper
+        return self._prepared.result(key, lambda _: model.prepare(globals_, hyper))
+
+
+class Validation:
+    """The function ``validate(X)`` of an estimator, with a small pickle.
+
+    The pickle contains parameters and what validation reads, because it is sent to
+    workers.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    method : str
+        Name of the method that validates.
+    reset : bool
+        Argument of the method.
+    """
+
+    def __init__(self, estimator, method, reset):
+        self.estimator, self.method, self.reset = estimator, method, reset
+
+    def __call__(self, X):
+        return getattr(self.estimator, self.method)(X, reset=self.reset)
+
+    def __reduce__(self):
+        estimator = self.estimator
+        known = vars(estimator)
+        results = {name: known[name] for name in estimator._validated if name in known}
+        kind, parameters = type(estimator), estimator.get_params(deep=False)
+        return _validation, (kind, parameters, results, self.method, self.reset)
+
+
+def _validation(kind, parameters, results, method, reset):
+    return Validation(new_estimator(kind(**parameters), results), method, reset)
+
+
+@config_context(array_api_dispatch=False)
+def validated_weight(sample_weight, X):
+    """Return the weights of samples, or None; raise if they are invalid."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, bool):
+        refuse("sample_weight", "an array of weights, or None", sample_weight)
+    check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
+    return checked_weights(
+        _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+    )
+
+
+def warn_of_light_weights(estimator, weight):
+    """Warn if weights leave at most one row for each component, of more rows.
+
+    Weights that sum to 1 do so.  Weights of decays and probabilities seldom do, because
+    their largest weight is about 1.
+    """
+    if weight is None or weight.max() >= 1:
+        return
+    n_rows, total = np.count_nonzero(weight), weight.sum()
+    most = estimator._fixed().get("n_components", 1)
+    if n_rows > most and (total < most or np.isclose(total, most)):
+        message = (
+            f"sample_weight sums to {total:.4g} for {n_rows} rows. Weights count rows, "
+            f"so that the fit has at most one row for each of n_components={most}. If "
+            "the weights only compare rows with each other, multiply them by "
+            f"{n_rows / total:.6g}, so that their mean is 1."
+        )
+        warn_once(estimator, "weights", message, UserWarning)
+
+
+def known_names(estimator):
+    """Return the names of the columns of the training data, or None."""
+    names = vars(estimator).get("_names_")  # of a collection on disk
+    return vars(estimator).get("feature_names_in_") if names is None else names
+
+
+def check_names(data, known):
+    """Raise if the columns of a collection differ from the columns of the fit.
+
+    A column of hashed words may represent several words, and its name contains only
+    some of them.  Therefore columns are accepted if at least one name occurs in
+    both, and all names that occur in both have the same positions.
+    """
+    found = data.feature_names
+    if found is None or known is None or found is known:
+        return
+    if np.array_equal(found, known):
+        return
+    places = {name: place for place, name in enumerate(known)}
+    both = [(places[n], p) for p, n in enumerate(found) if n in places]
+    if not both or any(there != here for there, here in both):
+        raise ValueError(
+            "The feature names of X should match those that were passed during "
+            "fit, in the same order: the columns of this collection stand for "
+            "other words. Write the collection with the vectorizer of the training "
+            "data."
+        )
+
+
+def check_fixed(now, then):
+    """Raise if a parameter that defines the model changed since the fit began."""
+    changed = [name for name in then if not np.array_equal(now[name], then[name])]
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} changed since the model was fitted, and cannot "
+            "change in a fit that continues: restore the earlier value, or start a "
+            "new fit with warm_start=False."
+        )
+
+
+def workers_for(n_jobs, model, data, threads=Workers, is_fit=False):
+    """Return the workers of a model and `Data`.
+
+    In a fit by short ascents, the calling thread replaces a single thread.
+    """
+    n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(n_jobs)
+    n_threads = threads_for(n_jobs, model, data)
+    n_sections = sections_of(model, data, len(data))
+    if n_threads < n_jobs and n_sections > 1:
+        n_threads, threads = n_jobs, functools.partial(threads, shares_blocks=False)
+    elif is_fit and n_threads == n_sections == 1:
+        threads = InlineWorkers
+    return data.workers(threads, n_threads, model.stop)
+
+
+class Settings(types.SimpleNamespace):
+    """Parameters of a model as attributes."""
+
+    def replaced(self, **others):
+        """Return other settings, in which some values are replaced."""
+        return Settings(**vars(self) | others)
+
+
+def are_few(data, limits):
+    """Return whether numbers of rows and of values are within limits."""
+    most_rows, most_values = limits
+    if len(data) > most_rows:
+        return False
+    return sum(X.size for X in data.validated) <= most_values
+
+
+def training_settings(estimator, rate=None):
+    """Return the `Training` of the parameters of an estimator.
+
+    Parameters
+    ----------
+    rate : LearningRate, default=None
+        Rate that replaces ``learning_rate``.
+    """
+    if rate is None:
+        rate = as_learning_rate(estimator.learning_rate, None)
+        if rate is not None and rate.forgets:  # a rate for streams only
+            rate = None
+    return Training(
+        estimator._tempering(),
+        rate,
+        estimator._noise(),
+        estimator._moves(),
+        as_renewals(estimator.renewals),
+        estimator.n_init,
+        estimator.max_iter,
+        estimator.batch_size,
+        estimator.total_samples,
+        estimator.shuffle,
+        estimator.evaluate_every,
+        estimator.validation_fraction,
+        estimator.n_iter_no_change,
+        estimator.tol,
+    )
+
+
+def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=False):
+    """Return the `Problem` of validated data.
+
+    If ``inline`` is True, the calling thread computes, with the cached model for
+    calls with few rows.  See `workers_for` for ``is_fit``.
+    """
+    sample_weight = validated_weight(sample_weight, data)
+    check_weights(estimator, data, sample_weight)
+    if not fresh:
+        check_fixed(estimator._fixed(), estimator.state_.fixed or {})
+    dtype = estimator._compute_dtype(data) if fresh else estimator.state_.dtype
+    ready = vars(estimator).get("_ready") if inline else None
+    if ready is None:
+        model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
+    else:
+        model = ready.model(estimator)
+    threads = InlineWorkers if inline else Workers
+    return Problem(
+        model,
+        data,
+        workers_for(estimator.n_jobs, model, data, threads, is_fit),
+        sample_weight,
+        total_samples=estimator.total_samples,
+    )
+
+
+def check_weights(estimator, data, sample_weight):
+    if sample_weight is not None:
+        for matrix in data.validated:
+            estimator._check_weighted(matrix, sample_weight)
+
+
+def add_validation(estimator, problem, X_val):
+    """Return the problem with the validation data of the user, if given."""
+    if X_val is None:
+        return problem
+    try:
+        data = data_of(X_val, estimator._validation(X_val, "_validate", reset=False))
+        check_names(data, known_names(estimator))
+        for matrix in data.validated:
+            estimator._check_range(matrix, problem.model.dtype)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X_val cannot be scored: {error}") from error
+    workers = workers_for(estimator.n_jobs, problem.model, data)
+    return replace(problem, validation=Problem(problem.model, data, workers))
+
+
+def add_labels(estimator, problem, labels):
+    """Return the problem with the labels of the rows, if given."""
+    if labels is None:
+        return problem
+    return replace(problem, labels=estimator._checked_labels(labels, problem.data))
+
+
+def stream_rate(estimator):
+    """Return the `HalfLife` of streams, or None.
+
+    Raises
+    ------
+    ValueError
+        If a half-life is given together with parameters that it replaces.
+    """
+    as_renewals(estimator.renewals)  # checks the parameter even if it is not used
+    if estimator.half_life is None:
+        rate = estimator.learning_rate
+        rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
+    else:
+        half_life_of(estimator.half_life)
+        if estimator.learning_rate is not None:
+            raise ValueError(
+                "half_life and learning_rate are both given, but half_life sets "
+                "the learning rate: leave one of them at None."
+            )
+        rate = HalfLife(estimator.half_life)
+    if rate is not None and estimator.total_samples is not None:
+        raise ValueError(
+            "A half-life and total_samples are both given, but a half-life sets "
+            "the effective number of samples: leave total_samples at None."
+        )
+    return rate
