@@ -30,10 +30,10 @@ import running
 
 #: Surfaces of each module.
 MODULES = {
-    "inputs": ("containers", "readers", "pickles", "dask"),
+    "inputs": ("readers", "pickles", "dask"),
     "mixed": ("tables", "weights", "gaps", "results"),
     "streams": ("streams", "chunks", "times"),
-    "faults": ("damage", "interrupts", "cluster"),
+    "faults": ("interrupts", "cluster"),
 }
 SURFACES = {name: module for module, names in MODULES.items() for name in names}
 SURFACES["laws"] = None

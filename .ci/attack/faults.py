@@ -1,21 +1,18 @@
-"""Faults from outside: damage of files, Ctrl-C and dead workers.
+"""Faults from outside: Ctrl-C and dead workers.
 
-damage      A file of a collection is damaged before or during a fit, which raises a
-            ValueError that names a file, or gives the same bits.
 interrupts  Ctrl-C at a random moment ends a call soon.  The call, repeated, ends with
             the bits of an uninterrupted one.
 cluster     Fits on a Dask cluster have the bits of threads, also after workers were
             killed; a dead scheduler is reported; workers are idle soon after Ctrl-C;
             and no process grows in a long fit.
 
-"cluster" needs `psutil`.  `tests/test_collection_safety.py` has kills, full disks and
-other writers.
+"cluster" needs `psutil`.  `tests/test_collection_safety.py` has damage of files, kills,
+full disks and other writers.
 """
 
 import contextlib
 import functools
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,117 +25,16 @@ import numpy as np
 from cases import ANNEALED, ROWS, digest_of
 from digests import bits
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.feature_extraction.text import HashingVectorizer
 
-from sktemper import AnnealedGaussianMixture, AnnealedLDA, datasets
-from sktemper.datasets import _parts, _write_ratings
+from sktemper import AnnealedLDA, datasets
 from sktemper.moves import BirthMoves
 
-KINDS = "counts", "text", "dense", "ratings"
-HASHING = HashingVectorizer(n_features=256, alternate_sign=False, norm=None)
-_write_ratings.BYTES_AT_ONCE, _write_ratings.LOOKED_AT = 20_000, 16
 #: Largest seconds: of a fit on a cluster; from Ctrl-C to its exception;
 #: until workers are idle; until the death of a scheduler is reported.
 HANGS, INTERRUPT, IDLE, DEAD_SCHEDULER = 100.0, 0.5, 1.0, 30.0
 #: Largest growth of a process in the second half of a long fit, in bytes.
 GROWTH = 20e6
-
-
-# -- collections -----------------------------------------------------------------------
-def batches_of(kind, seed):
-    """Return batches of one kind of data, drawn with a seed."""
-    random = np.random.default_rng(seed)
-    if kind == "counts":
-        return [sparse.csr_array(random.poisson(0.3, (90, 40))) for _ in range(5)]
-    if kind == "text":
-        words = np.array([f"word{i}" for i in range(300)])
-        return [[" ".join(random.choice(words, 20)) for _ in range(90)]] * 5
-    if kind == "dense":
-        return [random.normal(size=(90, 6)) for _ in range(5)]
-    pairs = random.permutation(450 * 40)[:4500].reshape(5, 900)
-    return [(*np.divmod(some, 40), random.integers(1, 6, 900)) for some in pairs]
-
-
-def write(kind, folder, seed, overwrite=False):
-    vectorizer = (HASHING,) if kind == "text" else ()
-    name = "write_counts" if kind == "text" else f"write_{kind}"
-    options = {"shard_rows": 64, "overwrite": overwrite}
-    getattr(datasets, name)(folder, batches_of(kind, seed), *vectorizer, **options)
-
-
-def harm(draw, paths, path):
-    """Change, cut off, overwrite, remove or swap a file; in place, as disks do."""
-    size = path.stat().st_size
-    how = draw.one_of("bit", "cut off", "noise", "removed", "swapped")
-    place, noise = draw.place(size), draw.generator().bytes(size)
-    other = draw.one_of(*(other for other in paths if other != path))
-    data = path.read_bytes()
-    changed = bytes([data[place] ^ 1 << draw.between(0, 7)])
-    if how == "cut off":
-        return lambda: os.truncate(path, place)
-    if how == "removed":
-        return path.unlink
-
-    def overwrite():
-        with path.open("r+b") as file:
-            file.seek(place if how == "bit" else 0)
-            file.write(changed if how == "bit" else noise)
-
-    def swap():
-        spare = path.rename(path.with_name("spare"))
-        other.rename(path)
-        spare.rename(other)
-
-    return swap if how == "swapped" else overwrite
-
-
-@functools.cache
-def whole(kind):
-    """Return a finished collection, and what a user reads from it."""
-    folder = Path(tempfile.mkdtemp())
-    write(kind, folder / "X", 0)
-    return folder / "X", outcome(datasets.Collection(folder / "X"))
-
-
-def outcome(X, during=None):
-    """Return names, labels and a fit; call ``during`` after rows were read 30 times."""
-    rows, calls = _parts.Part.rows, iter(range(10**9))
-
-    def counted(*arguments):
-        if next(calls) == 30 and during is not None:
-            during()
-            time.sleep(0.1)  # until files are looked at again
-        return rows(*arguments)
-
-    cls = AnnealedGaussianMixture if X.kind == "dense" else AnnealedLDA
-    _parts.Part.rows = counted
-    try:
-        fitted = cls(3, max_iter=6, batch_size=128, random_state=0).fit(X)
-    finally:
-        _parts.Part.rows = rows
-    return repr((X.feature_names, X.user_labels, X.item_labels)), bits(fitted)
-
-
-def damage(draw):
-    folder, expected = whole(draw.one_of(*KINDS))
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = Path(shutil.copytree(folder, Path(scratch) / "X"))
-        files = filter(Path.is_file, sorted(copy.rglob("*")))
-        paths = [file for file in files if file.name != "writer.lock"]
-        path = draw.one_of(*paths)
-        harms = harm(draw, paths, path)
-        try:
-            if draw.between(0, 1):
-                found = outcome(datasets.Collection(copy), harms)
-            else:
-                harms()
-                found = outcome(datasets.Collection(copy))
-        except ValueError as error:
-            assert str(copy) in str(error), f"{path.name}: no file is named: {error}"
-        else:
-            assert found == expected, f"{path.name}: nothing was noticed"
 
 
 # -- Ctrl-C ----------------------------------------------------------------------------
@@ -377,7 +273,6 @@ def cluster(draw):
 
 
 SURFACES = {
-    "damage": damage,
     "interrupts": interrupts,
     "cluster": cluster,
 }

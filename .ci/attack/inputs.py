@@ -1,6 +1,5 @@
-"""Equal values in other containers, files, pickles and clusters.
+"""Equal values in other files, pickles and clusters.
 
-containers  Fits, chunks of streams and queries have the results of a plain container.
 readers     Readers return what other readers of the file return, or raise.
 pickles     Copies answer with the same bits; a damaged file raises or loads unchanged.
 dask        Fits and answers have the bits of threads, also from damaged checkpoints.
@@ -19,10 +18,8 @@ import distributed
 import joblib
 import numpy as np
 import pandas as pd
-import polars as pl
 import skops.io
 from common import (
-    ESTIMATORS,
     NAMES,
     answers,
     data_of,
@@ -34,7 +31,7 @@ from common import (
     trained,
 )
 from dask import delayed
-from digests import REFUSALS, attempt, bits, copied, fitted
+from digests import REFUSALS, bits, copied, fitted
 from scipy import io as scipy_io
 from scipy import sparse
 from sklearn.base import clone
@@ -42,191 +39,6 @@ from sklearn.datasets import load_svmlight_file
 
 import sktemper.dask
 from sktemper import datasets
-
-
-# -- containers ------------------------------------------------------------------------
-class Subclass(np.ndarray):
-    pass
-
-
-class WithArray:
-    def __init__(self, X):
-        self.X, self.shape = X, X.shape
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.X, dtype=dtype)
-
-    def __len__(self):
-        return len(self.X)
-
-
-class WithFrame:
-    def __init__(self, X):
-        self.X = X
-
-    def __dataframe__(self, *args, **options):
-        return self.X.__dataframe__(*args, **options)
-
-
-def mapped(X):
-    file = tempfile.NamedTemporaryFile()
-    np.lib.format.write_array(file, X)
-    file.flush()
-    return np.load(file.name, mmap_mode="r")
-
-
-def frame(X):
-    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-
-
-def read_only(X):
-    X = X.copy()
-    for array in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
-        array.flags.writeable = False
-    return X
-
-
-def integer(dtype):
-    def convert(X):
-        if (X.astype(dtype) != X).sum():
-            raise ValueError("not representable")
-        return X.astype(dtype)
-
-    return convert
-
-
-DENSE = {
-    "fortran": np.asfortranarray,
-    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
-    "strided": lambda X: np.kron(X, [[1.0, 0.0], [0.0, 0.0]])[::2, ::2],
-    "read-only": read_only,
-    "mapped": mapped,
-    **{t: lambda X, t=t: X.astype(t) for t in (">f8", "f2", "g", "O")},
-    **{t: integer(t) for t in ("i1", "u1", ">i4", "i8", "u8", "?")},
-    "np.matrix": np.matrix,
-    "lists": lambda X: X.tolist(),
-    "rows": list,
-    "subclass": lambda X: X.view(Subclass),
-    "masked, none": lambda X: np.ma.masked_array(X, mask=False),
-    "__array__": WithArray,
-    "__dataframe__": lambda X: WithFrame(frame(X)),
-    "pandas": frame,
-    "pandas, objects": lambda X: frame(X).astype(object),
-    "pandas, nullable": lambda X: frame(X).convert_dtypes(),
-    "pandas, Float64": lambda X: frame(X).astype("Float64"),
-    "pandas, arrow": lambda X: frame(X).astype("double[pyarrow]"),
-    "pandas, mixed": lambda X: frame(X).astype({"x0": "float32", "x1": "Float64"}),
-    "polars": lambda X: pl.from_pandas(frame(X), nan_to_null=False),
-    "polars, nulls": lambda X: pl.from_pandas(frame(X)),
-    "pyarrow": lambda X: pl.from_pandas(frame(X)).to_arrow(),
-}
-
-
-def long_indices(X):
-    X = X.copy()
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return X
-
-
-def unsorted(X):
-    X = X.copy()
-    for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
-        X.indices[start:stop] = X.indices[start:stop][::-1]
-        X.data[start:stop] = X.data[start:stop][::-1]
-    X.has_sorted_indices = False
-    return X
-
-
-def halves(X):
-    """Return a CSR array with each entry twice in its row."""
-    return sparse.csr_array(
-        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), X.shape
-    )
-
-
-def with_room(X):
-    """Return a CSR array whose arrays are longer than it needs."""
-    X = X.copy()
-    X.data, X.indices = np.append(X.data, np.nan), np.append(X.indices, 0)
-    return X
-
-
-def with_data(dtype):
-    def convert(X):
-        X = X.copy()
-        X.data = X.data.astype(dtype)
-        return X
-
-    return convert
-
-
-def with_zeros(X):
-    rows, columns = np.indices(X.shape)
-    starts = np.arange(X.shape[0] + 1) * X.shape[1]
-    return sparse.csr_array((X.toarray().ravel(), columns.ravel(), starts), X.shape)
-
-
-SPARSE = {
-    **{
-        f"{form}_{kind}": getattr(sparse, f"{form}_{kind}")
-        for form in ("csr", "csc", "coo", "dia", "dok", "lil")
-        for kind in ("array", "matrix")
-    },
-    "bsr": lambda X: X.tobsr((1, 1)),
-    "int64 indices": long_indices,
-    "csc, int64": lambda X: long_indices(X.tocsc()),
-    "unsorted": unsorted,
-    "coo, duplicates": lambda X: sparse.coo_array(
-        (halves(X).data, (np.repeat(X.tocoo().row, 2), halves(X).indices)), X.shape
-    ),
-    "csr, duplicates": halves,
-    "surplus": with_room,
-    "read-only": read_only,
-    **{f"data {t}": with_data(t) for t in (">f8", "g")},
-    "int32": integer(np.int32),
-}
-#: For models to which a zero that is stored means the same as one that is not.
-ZEROS = {
-    "explicit zeros": with_zeros,
-    "bsr, blocks": lambda X: X.tobsr((2, 1)),
-    "pandas, sparse": lambda X: pd.DataFrame.sparse.from_spmatrix(X),
-    **{
-        f"dense {name}": lambda X, make=make: make(X.toarray())
-        for name, make in DENSE.items()
-    },
-}
-ONLY_STORED = "MatrixFactorization", "ImplicitFactorization"
-
-
-def containers(draw):
-    name = draw.one_of(*NAMES)
-    X = data_of(name)
-    forms = SPARSE if sparse.issparse(X) else DENSE
-    if sparse.issparse(X) and ESTIMATORS[name][0].name not in ONLY_STORED:
-        forms = SPARSE | ZEROS
-    form = draw.one_of(*forms)
-    method = draw.one_of("fit", "partial_fit", "query")
-    try:
-        given = forms[form](X)
-    except ValueError:
-        return
-    what = f"{name}.{method}, {form}"
-    known = trained(name, "fit" if method == "query" else method)
-    expected = answers(known, X)
-    before = copy.deepcopy(given)
-    if method == "query":
-        estimator = copy.deepcopy(known)
-        _, error = attempt(estimator, "transform", given)
-        found = None if error else answers(estimator, given)
-    else:
-        estimator, error = attempt(new(name), method, given)
-        found = None if error else answers(estimator, X)
-    if found is not None:
-        same_answers(found, expected, what)
-    for part in ("data", "indices", "indptr"):
-        if getattr(given, "format", None) in ("csr", "csc"):
-            same_bits(getattr(given, part), getattr(before, part), f"{what}: input")
-
 
 # -- readers ---------------------------------------------------------------------------
 ODD = "0 1 7 1.5 1e2 +3 -1 nan inf 1e400 .5 2. 0x10 1_0 1,5 ٣ 99999999999999999999"
@@ -282,14 +94,6 @@ def compare(read, reference, source):
     assert same, f"{source!r}: read as {found}, not {expected}"
 
 
-def cells(draw):
-    """Return the size of a matrix, and the places of entries as texts."""
-    n, m = draw.between(1, 4), draw.between(1, 4)
-    places = sorted(draw(st.sets(st.integers(0, n * m - 1))))
-    first = 1 - draw.happens(0.1)  # 0 is an error
-    return n, m, [f"{place // m + first} {place % m + first}" for place in places]
-
-
 def pairs(draw, first=0):
     ids = draw(st.sets(st.integers(first, first + 8), max_size=3))
     return [f"{i}:{number(draw, 0.03)}" for i in sorted(ids)]
@@ -311,7 +115,10 @@ def svmlight(draw, path):
 
 
 def matrix_market(draw, path):
-    n, m, places = cells(draw)
+    n, m = draw.between(1, 4), draw.between(1, 4)
+    places = sorted(draw(st.sets(st.integers(0, n * m - 1))))
+    first = 1 - draw.happens(0.1)  # 0 is an error
+    places = [f"{place // m + first} {place % m + first}" for place in places]
     field = draw.one_of("integer", "real", "pattern")
     if field != "pattern":
         places = [f"{place} {number(draw, 0.03)}" for place in places]
@@ -326,68 +133,6 @@ def matrix_market(draw, path):
         return scipy_io.mmread(io.BytesIO(text)).toarray().astype(float)
 
     compare(lambda: datasets.read_matrix_market(path), reference, data)
-
-
-def uci(draw, path):
-    n, m, places = cells(draw)
-    head = [str(n), str(m), str(len(places))]
-    lines = [f"{place} {number(draw, 0.03)}" for place in places]
-    data = damage(draw, head + lines, "#")
-    path.write_bytes(data)
-
-    def reference():
-        lines = [line for line in plain(data).decode().splitlines() if line.strip()]
-        n, m, size = map(int, lines[:3])
-        X = np.zeros((n, m))
-        for line in lines[3:]:
-            i, j, count = map(float, line.split())
-            assert min(i, j) >= 1, "an index is 0"
-            X[int(i) - 1, int(j) - 1] += count
-        assert len(lines) - 3 == size, "number of entries"
-        return X
-
-    compare(lambda: datasets.read_uci(path), reference, data)
-
-
-def lda_c(draw, path):
-    rows = [pairs(draw) for _ in range(draw.between(0, 4))]
-    data = damage(draw, [f"{len(row)} {' '.join(row)}" for row in rows], "#")
-    path.write_bytes(data)
-
-    def reference():
-        rows = []
-        for line in plain(data).decode().splitlines():
-            if fields := line.split("#")[0].split():
-                row = dict(field.split(":") for field in fields[1:])
-                rows.append({int(i): float(count) for i, count in row.items()})
-                assert len(rows[-1]) == int(fields[0]), "number of pairs"
-        X = np.zeros((len(rows), 1 + max((i for row in rows for i in row), default=-1)))
-        for row, counts in zip(X, rows, strict=True):
-            row[list(counts)] = list(counts.values())
-        return X
-
-    compare(lambda: datasets.read_lda_c(path), reference, data)
-
-
-def gensim(draw, path):
-    odd = [1.5, np.int64(3), np.float32(2), True, -1, np.nan, "2", None, 1e300]
-    count = st.one_of(
-        *[st.integers(0, 5)] * 9, st.sampled_from([*odd, 2**53 + 1, 2**70])
-    )
-    bag = st.lists(st.tuples(st.integers(0, 5), count), max_size=3)
-    corpus = draw(st.lists(bag, max_size=4))
-
-    def reference():
-        X = np.zeros((len(corpus), 6))
-        for row, bag in zip(X, corpus, strict=True):
-            for i, count in bag:
-                row[i] += float(count)
-        return X if corpus else np.zeros((0, 0))
-
-    def read():
-        return datasets.read_gensim(corpus, n_features=6, batch_size=2)
-
-    compare(read, reference, corpus)
 
 
 def triples(draw, path):
@@ -417,44 +162,7 @@ def triples(draw, path):
         assert found == expected, f"{data!r}: {name} is {found}, not {expected}"
 
 
-def texts(draw, path):
-    pieces = "tea", "rum ", "", "ä", '"', "a,b", "# x", "\u2028", "\x0b", "\x1c", " "
-    lines = draw(st.lists(st.sampled_from(pieces), min_size=4, max_size=4))
-    data = damage(draw, lines, "#")
-    path = path.with_suffix(".txt")
-    path.write_bytes(data)
-    try:
-        found = [text for batch in datasets.read_text(path) for text in batch]
-    except REFUSALS:
-        return
-    expected = plain(data).decode().replace("\r\n", "\n").split("\n")
-    expected = expected[:-1] if expected[-1] == "" else expected
-    assert found == expected, f"{data!r}: read as {found}, not {expected}"
-
-
-def interactions(draw, path):
-    """Compare the sum of `interactions_matrix` with that of its ratings."""
-    random = draw.generator()
-    size = draw.between(1, 7)
-    kinds = (
-        list,
-        np.array,
-        pd.Series,
-        pl.Series,
-        pd.Categorical,
-        lambda x: x.astype(str),
-    )
-    users, items = (draw.one_of(*kinds)(random.integers(0, 4, size)) for _ in range(2))
-    ratings = random.integers(1, 6, size)
-    try:
-        found = datasets.interactions_matrix(users, items, ratings)
-    except REFUSALS:
-        return
-    X = found[0] if isinstance(found, tuple) else found
-    assert X.sum() == ratings.sum(), f"{users!r}, {items!r}, {ratings!r}: sum {X.sum()}"
-
-
-READERS = svmlight, matrix_market, uci, lda_c, gensim, triples, texts, interactions
+READERS = svmlight, matrix_market, triples
 
 
 def readers(draw):
@@ -661,7 +369,6 @@ def checkpoints(draw, name, X, parts):
 
 
 SURFACES = {
-    "containers": containers,
     "readers": readers,
     "pickles": pickles,
     "dask": dask,
