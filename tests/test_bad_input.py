@@ -106,24 +106,6 @@ def test_integers_in_float32_agree_with_float64(many_documents, target, batch_si
 # -- unusual shapes and extreme values -------------------------------------------------
 
 
-@pytest.mark.every(7)
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(1e-12, 1e-12), (1e-12, 1), (1e-12, 1e12), (1, 1e12), (1e12, 1e12)],
-)
-def test_extreme_counts(counts, target, dtype, low, high):
-    X = counts.astype(dtype)
-    X.data *= np.random.default_rng(0).choice(np.array([low, high], dtype), X.nnz)
-    X = sparse.vstack([X, X[:1] * 0, X[1:2] * dtype(1e-12), X[2:3] * dtype(1e12)])
-    lda = lda_of(target=target, n_jobs=2).fit(X.tocsr())
-    assert lda.components_.dtype == dtype
-    assert_finite(lda, X)
-    assert_finite(lda, counts)
-    assert_finite(lda.partial_fit(counts), X)
-
-
 @pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e27])
 def test_the_score_of_one_topic_does_not_depend_on_the_size_of_counts(counts, scale):
     lda = lda_of(1).fit(counts)
@@ -196,22 +178,6 @@ def test_one_topic_counts(counts):
     assert (lda.transform(counts) == 1).all()
     for target in TARGETS:
         assert_finite(lda_of(1, target=target).fit(counts), counts)
-
-
-@pytest.mark.every(19)
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    ("n_components", "n_rows", "n_features"),
-    [(10, 3, 60), (200, 3, 2), (3, 1, 60), (3, 120, 1), (1, 1, 1), (5, 1, 1)],
-)
-def test_odd_shapes(counts, target, n_components, n_rows, n_features):
-    X = counts[:n_rows, :n_features].tolil()
-    X[0, 0] = 1  # data without tokens are refused
-    X = X.tocsr()
-    lda = lda_of(n_components, target=target, max_iter=20).fit(X)
-    assert lda.components_.shape == (n_components, n_features)
-    assert lda.transform(X).shape == (n_rows, n_components)
-    assert_finite(lda, X)
 
 
 # -- memory maps -----------------------------------------------------------------------
@@ -440,18 +406,6 @@ def test_columns_of_dates_and_lists_are_named_with_a_remedy(make, library):
         times = frames.DataFrame({"a": counts, "b": frames.to_datetime(dates)})
         with pytest.raises(TypeError, match="'b' of X has the dtype datetime64"):
             make().fit(times)
-
-
-@pytest.mark.parametrize("number", [None, "a", 1.5, np.nan, [1], {}])
-def test_numbers_of_samples_and_words_are_whole(counts, number):
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    mixture = AnnealedGaussianMixture(2).partial_fit(X)
-    with pytest.raises(ValueError, match="'n_samples' parameter must be an int"):
-        mixture.sample(number)
-    with pytest.raises(ValueError, match="'n_samples' parameter must be an int"):
-        mixture.sample(10**30)
-    with pytest.raises(ValueError, match="'n_words' parameter must be an int"):
-        lda_of().partial_fit(counts).top_words(n_words=number)
 
 
 @pytest.mark.every(2)

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sktemper import AnnealedLDA, TemperedLDA
+from sktemper import TemperedLDA
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 
 
@@ -44,22 +44,6 @@ class Recorder:
         self.copy = fitted_estimator
         self.bits = fitted_estimator.components_
         return context.task_name == "pass" and estimator.n_iter_ == self.stop_after
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("cls", [AnnealedLDA, TemperedLDA])
-@pytest.mark.parametrize("batch_size", [30, None])
-def test_hooks_are_called_around_the_fit_and_each_pass(documents, cls, batch_size):
-    recorder = Recorder()
-    lda = lda_of(cls, batch_size=batch_size, max_iter=9).set_callbacks(recorder)
-    lda.fit(documents)
-    per_pass = 1 if batch_size is None else 4
-    expected = [("setup", "fit", 0, 0), ("begin", "fit", 0, 0)]
-    for i in range(9):
-        expected += [("begin", "pass", i, i * per_pass)]
-        expected += [("end", "pass", i, (i + 1) * per_pass)]
-    expected += [("end", "fit", 0, 9 * per_pass), ("teardown", "fit", 0, 9 * per_pass)]
-    assert recorder.events == expected
 
 
 def test_a_callback_sees_the_state_of_its_time(documents):

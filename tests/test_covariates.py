@@ -271,17 +271,6 @@ def test_shares_of_cells_are_found_and_predictions_improve():
     assert bound > lda.lower_bound(X[train]) + 100
 
 
-def test_permuted_cells_change_little():
-    X, cells, _, _ = documents(2000, 12)
-    train, test = slice(0, 1200), slice(1200, 2000)
-    cells = np.random.default_rng(1).permutation(cells)
-    lda = AnnealedLDA(6, doc_topic_prior=0.07, random_state=0)
-    plain = clone(lda).fit(X[train]).score(X[test])
-    lda.fit(X[train], covariates=cells[train])
-    assert lda.score(X[test], covariates=cells[test]) > plain - 0.002
-    assert np.ptp(lda.cell_shares_, axis=0).max() < 0.02
-
-
 def test_threads_parts_weights_and_starts():
     X, cells, _, _ = documents(700)
     lda = AnnealedLDA(4, max_iter=4, random_state=0, batch_size=200)

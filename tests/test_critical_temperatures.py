@@ -241,24 +241,6 @@ def test_an_even_sample_is_analysed(long):
     np.testing.assert_array_equal(whole.scores, sample.scores)
 
 
-def test_bits_do_not_depend_on_threads_and_parts():
-    X, K = overlapping()
-    one, two, parts = (
-        AnnealedLDA(K, random_state=0, max_iter=2, n_jobs=n_jobs, learning_rate=1.0)
-        for n_jobs in (1, 2, 1)
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        one.fit(X), two.fit(X), parts.fit([X[:77], X[77:]])
-    np.testing.assert_array_equal(one.components_, two.components_)
-    assert (
-        one.state_.policies.plan
-        == two.state_.policies.plan
-        == parts.state_.policies.plan
-    )
-    assert one.schedule_.start == parts.schedule_.start
-
-
 # -- the start of annealings -----------------------------------------------------------
 
 
@@ -390,45 +372,6 @@ def test_the_start_has_the_topics():
     assert (match_components(lda.topic_word_, topics)[1] > 0.95).all()
     total = start.sum()
     assert total == pytest.approx(X.sum() + 0.1 * start.size, rel=0.01)
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize(
-    "X",
-    [
-        np.ones((1, 5)),
-        np.ones((40, 5)),
-        np.eye(3).repeat(20, axis=0),
-        np.eye(30),
-        np.vstack([np.zeros((40, 6)), np.ones((1, 6))]),
-        np.full((30, 4), 1e30),
-        np.full((30, 4), 1e-30),
-        np.random.default_rng(0).poisson(0.01, (50, 20_000)),
-    ],
-    ids=[
-        "one row",
-        "equal rows",
-        "as many kinds of rows as words",
-        "as many words as rows",
-        "one row is not empty",
-        "large",
-        "small",
-        "wide",
-    ],
-)
-@pytest.mark.parametrize("K", [1, 2, 7])
-def test_any_data_have_a_start(X, K):
-    X = np.asarray(X, dtype=float)
-    with np.errstate(all="raise"):
-        start = start_of(X, K)
-        found = model_of(X, K).critical_temperatures(X, np.full(K, ALPHA))
-    assert np.isfinite(start).all() and (start > 0).all()
-    np.testing.assert_array_equal(start, start_of(X, K))
-    assert found is None or (np.isfinite(found).all() and found.shape == (K - 1,))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lda = AnnealedLDA(K, random_state=0, max_iter=2).fit(X)
-    assert np.isfinite(lda.components_).all()
 
 
 def test_no_documents_lead_to_the_random_start():

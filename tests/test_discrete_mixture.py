@@ -311,27 +311,6 @@ def test_sparse_and_dense_data_give_equal_results():
             )
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize("estimator", MULTINOMIAL + BERNOULLI)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_streams_and_all_that_can_be_read(estimator):
-    estimator = estimator(6, random_state=0, total_samples=400)
-    X = data_of(estimator).astype(np.float32)
-    X[3] = 0  # an empty document
-    for start in (0, 4, 100, 200, 300):  # the first chunk has too few rows
-        estimator.partial_fit(X[start : max(2 * start, 4)][:100])
-    restored = pickle.loads(pickle.dumps(estimator))
-    for name in dir(estimator):
-        if name.endswith("_") and not name.startswith("_") and name != "schedule_":
-            getattr(estimator, name)
-    assert estimator.components_.dtype == np.float32
-    assert estimator.transform(X).dtype == np.float32
-    np.testing.assert_array_equal(restored.transform(X), estimator.transform(X))
-    assert np.isfinite(estimator.score(X))
-    names = estimator.get_feature_names_out()
-    assert len(names) == 6
-
-
 def test_binarize():
     X, _ = classes(100)
     one = AnnealedBernoulliMixture(3, random_state=0, moves=None)
@@ -346,16 +325,10 @@ def test_binarize():
 
 def test_hostile_input_is_refused():
     X, _ = texts(20)
-    with pytest.raises(ValueError, match="Negative values"):
-        AnnealedMultinomialMixture(2).fit(X - 1)
-    with pytest.raises(ValueError, match="counts above"):
-        AnnealedMultinomialMixture(2).fit(X * 1e31)
     with pytest.raises(ValueError, match="sample_weight of"):
         AnnealedMultinomialMixture(2).fit(1e25 * X, sample_weight=np.full(20, 1e9))
     with pytest.raises(ValueError, match="feature_prior"):
         AnnealedMultinomialMixture(2, feature_prior=1e-40).fit(X)
-    with pytest.raises(ValueError, match="infinity"):
-        AnnealedBernoulliMixture(2).fit(np.where(X > 2, np.inf, X))
     with pytest.raises(ValueError, match="n_samples >= n_components"):
         AnnealedMultinomialMixture(21).fit(X)
 

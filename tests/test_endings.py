@@ -8,7 +8,6 @@ from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from fits import (
     Hooks,
@@ -23,13 +22,11 @@ from fits import (
 from registry import ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import adjusted_rand_score
 
 import sktemper
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
-    AnnealedLDA,
     AnnealedMatrixFactorization,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
@@ -38,14 +35,13 @@ from sktemper import (
 from sktemper._engine._state import Convergence
 from sktemper._estimator._end_of_fit import bound_still_moved, has_converged
 from sktemper._utils import _notices
-from sktemper.moves import BirthMoves, SplitMergeMoves
+from sktemper.moves import BirthMoves
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 
 NAMES = [name for name in sktemper.__all__ if name[0].isupper()]
 ANNEALED = [name for name in NAMES if name.startswith("Annealed")]
 each_model = pytest.mark.parametrize("name", ANNEALED)
 unconverged = pytest.mark.filterwarnings("ignore:.*did not converge.*")
-FEW = SplitMergeMoves(3)
 
 
 def stream_of(name, **parameters):
@@ -83,15 +79,6 @@ def test_convergence_is_judged_by_what_more_steps_would_change():
         estimator = SimpleNamespace(tol=tol, _least_tol=0.0)
         assert has_converged(estimator, state, 0.99 * least)
         assert not has_converged(estimator, state, 1.01 * least)
-
-
-def test_one_pass_does_not_show_convergence():
-    X, _ = clusters(2, 60, 2)
-    mixture = TemperedGaussianMixture(2, tempering=None, moves=None, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="One pass at T=1 does not"):
-        mixture.set_params(max_iter=1).fit(X)
-    assert not mixture.converged_
-    mixture.set_params(batch_size=20, learning_rate=0.9).fit(X)  # nothing is known
 
 
 @pytest.mark.every(5)
@@ -185,48 +172,6 @@ def test_a_bound_that_fell_is_no_change_of_too_few_passes():
     assert "Raise max_iter" in message(**moves)
     estimator.max_iter = 8  # the plan ended before
     assert "Raise tol" in message(**moves)
-
-
-# -- advice about data -----------------------------------------------------------------
-
-
-def clusters(n_clusters, n_samples, n_features, seed=0, scale=6.0):
-    random = np.random.default_rng(seed)
-    centres = random.normal(0, scale, (n_clusters, n_features))
-    y = random.integers(n_clusters, size=n_samples)
-    return centres[y] + random.normal(size=(n_samples, n_features)), y
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("form", ["full", "diag", "spherical", "tied", "auto"])
-def test_columns_that_are_small_beside_reg_covar_are_named(form):
-    X, y = clusters(3, 100, 2, scale=15.0)
-    mixture = AnnealedGaussianMixture(5, covariance_type=form, random_state=0)
-    mixture.set_params(moves=FEW)
-    assert adjusted_rand_score(y, mixture.fit(X).labels_) > 0.9  # no warning
-    frame = pd.DataFrame(X * 1e-4, columns=["length", "width"])
-    assert adjusted_rand_score(y, mixture.fit(frame).labels_) > 0.9
-    with pytest.warns(ConvergenceWarning, match="reg_covar=1e-06 .*length.*width"):
-        mixture.set_params(reg_covar=1e-6).fit(frame)
-    assert adjusted_rand_score(y, mixture.labels_) < 0.9
-
-
-def test_common_words_are_named():
-    random = np.random.default_rng(0)
-    topics = random.dirichlet(np.full(470, 0.05), 6)
-    common = np.tile(0.85 * random.dirichlet(np.full(30, 4.0)), (6, 1))
-    weights = random.dirichlet(np.full(6, 0.1), 400)
-    rates = weights @ np.hstack([common, 0.15 * topics])
-    X = np.array([random.multinomial(80, rate) for rate in rates])
-    names = [f"the{i}" for i in range(30)] + [f"word{i}" for i in range(470)]
-    lda = AnnealedLDA(6, max_iter=8, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="in common: .*max_df=0.3") as caught:
-        lda.fit(pd.DataFrame(X, columns=names))
-    said = str(caught[0].message).split("common: ")[1].split(". ")[0]
-    assert len(caught) == 1 and said.count("the") == 5 and "word" not in said
-    with pytest.warns(ConvergenceWarning, match="columns .* see get_feature_names_out"):
-        lda.fit(X)
-    lda.fit(X[:, (X > 0).mean(axis=0) <= 0.3])  # no warning
 
 
 # -- temperatures above 1 --------------------------------------------------------------
@@ -398,35 +343,6 @@ def test_equal_priors_are_not_changed_ones(documents):
 
 
 # -- weights ---------------------------------------------------------------------------
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("make", [lda_of, mixture_of, factorization_of])
-@unconverged
-def test_rows_of_no_weight_do_not_decide_early_stopping(make):
-    estimator = make(evaluate_every=1, n_iter_no_change=3, validation_fraction=0.3)
-    estimator.set_params(batch_size=None, max_iter=12)
-    X = data_of(estimator).copy()
-    weight = np.ones(120)
-    weight[::2] = 0
-    other = X.copy()
-    if hasattr(other, "indptr"):
-        entries = np.repeat(weight == 0, np.diff(other.indptr))
-        other.data = np.where(entries, other.data[::-1], other.data)
-    else:
-        other[weight == 0] = X[weight == 0][::-1]
-    parameters = estimator.get_params()
-    start = {"topic_word_prior": 0.1} if "topic_word_prior" in parameters else {}
-    if "init" in parameters and make is not lda_of:
-        start = {"init": np.random.default_rng(0).normal(size=(3, X.shape[1]))}
-    if make is mixture_of:
-        start |= {"noise_variance": 0.5, "component_variance": 0.5}
-    estimator.set_params(**start)
-    one = clone(estimator).fit(X, sample_weight=weight)
-    two = clone(estimator).fit(other, sample_weight=weight)
-    scores = one.history_["heldout_score"]
-    np.testing.assert_allclose(scores, two.history_["heldout_score"], rtol=1e-6)
-    assert np.isfinite(scores).all() and one.n_iter_ == two.n_iter_
 
 
 def held_out_rows(estimator, X, weight, n):

@@ -415,31 +415,6 @@ def test_the_bound_is_that_of_the_definition(name, structured):
 # -- the normaliser --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d", [1, 6])
-def test_the_normaliser_is_exact(d):
-    X, model, components = problem(d=d)
-    hyper = model.initial_hyper(X)
-    noise, prior = hyper.noise_variance, hyper.inclusion_probability
-    b = np.array([1.0, 0.7, 0.2, 0.05])
-    exact = d / 2 * (1 - b) * np.log(2 * np.pi * noise) - d / 2 * np.log(b)
-    exact += np.log(prior[:, None] ** b + (1 - prior[:, None]) ** b).sum(axis=0)
-    # the score lacks b times the normaliser of the noise, and log C lacks all of it
-    left_out = d / 2 * (1 - b) * np.log(2 * np.pi * noise)
-    computed = d * model.log_partition(b, hyper, None)
-    np.testing.assert_allclose(computed + left_out, exact, rtol=1e-13, atol=1e-13)
-    assert computed[0] == pytest.approx(0, abs=1e-14)
-    # the score lacks the same term
-    nu, _, scores, _ = reference(model, X, components, Powers())
-    step = local(model, X, components, Powers())
-    entropy = -(xlogy(nu, nu) + xlogy(1 - nu, 1 - nu)).sum(axis=1)
-    np.testing.assert_allclose(
-        step.row_bounds - entropy - step.row_scores,
-        -d / 2 * np.log(2 * np.pi * noise),
-        rtol=1e-9,
-    )
-    np.testing.assert_allclose(step.row_scores, scores, rtol=1e-10)
-
-
 def test_the_normaliser_is_an_integral():
     X, model, components = problem(d=1, k=3)
     hyper, means = model.initial_hyper(X), components.means()[:, 0]
@@ -595,41 +570,6 @@ def test_positive_weights_stay_in_the_domain():
 
 
 # -- missing values --------------------------------------------------------------------
-
-
-def marginal(model, components, columns):
-    """Return the model of some of the columns."""
-    _, other, _ = problem(
-        d=len(columns),
-        k=model.n_components,
-        dtype=model.dtype,
-        structured=model.structured,
-        local_cooling=model.local_cooling,
-    )
-    other.inclusion_probability = model.inclusion_probability
-    return other, Components(
-        components.precision, components.weighted_means[:, columns]
-    )
-
-
-@pytest.mark.parametrize("structured", [True, False])
-@pytest.mark.parametrize("cooling", [None, 2.0])
-def test_missing_values_are_the_marginal_model(structured, cooling):
-    X, model, components = problem(structured=structured, local_cooling=cooling)
-    patterns = [[0, 3, 4], [8], [*range(8)], [], [1, 2, 5, 6, 7]]
-    Y, n = X.copy(), len(patterns)
-    for i in range(N):
-        Y[i, patterns[i % n]] = np.nan
-    step = observed(model, Y, components)
-    assert step.n_observed == (~np.isnan(Y)).sum()
-    for i, missing in enumerate(patterns):
-        columns = np.setdiff1d(np.arange(D), missing)
-        other, marginals = marginal(model, components, columns)
-        alone = observed(other, X[i::n][:, columns], marginals)
-        for name in ("local_parameters", "row_bounds", "row_scores", "row_observed"):
-            np.testing.assert_allclose(
-                getattr(step, name)[i::n], getattr(alone, name), rtol=1e-11, atol=1e-11
-            )
 
 
 @pytest.mark.every(5)

@@ -239,19 +239,6 @@ def test_kernels_agree_with_moments(family):
         assert parts.freedom == pytest.approx(own.freedom.mean())
 
 
-def test_a_variance_is_added_to_samples():
-    for kind in COVARIANCES:
-        plain, blurred = gaussian(kind), gaussian(kind, reg_covar=0.1)
-        block, shares = data_of(plain), shares_of(30)
-        (counts, one), (_, other) = (
-            family.statistics(block, shares) for family in (plain, blurred)
-        )
-        shift = plain.split(other).second - plain.split(one).second
-        eye = plain.covariance.default_prior(np.eye(D))
-        expected = 0.1 * counts.reshape(-1, *[1] * np.ndim(eye)) * eye
-        np.testing.assert_allclose(shift, expected, atol=1e-12)
-
-
 def test_natural_parameters_are_those_of_usual_ones():
     for family in (*map(gaussian, COVARIANCES), TiedFamily(4, D)):
         parameters = posterior_of(family)

@@ -253,6 +253,7 @@ def without_ascents(monkeypatch):
     monkeypatch.setattr(GaussianMixtureModel, "ascent", lambda *arguments: None)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_samples", [200, 5000])

@@ -6,14 +6,12 @@ import warnings
 import numpy as np
 import pytest
 from fits import Hooks, fitted_model, with_models
-from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 from sklearn.utils._param_validation import InvalidParameterError
-from sklearn.utils.estimator_checks import check_clustering
 
 from sktemper import (
     AnnealedGaussianMixture,
@@ -23,9 +21,7 @@ from sktemper import (
 from sktemper._engine import _moves as moves_of_loop
 from sktemper._families import MixtureModel
 from sktemper.gaussian_mixture._starts import STARTS
-from sktemper.learning_rates import ConstantRate
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
-from sktemper.schedules import ConstantSchedule
 
 TYPES = ("full", "tied", "diag", "spherical")
 PRIORS = ("dirichlet_process", "dirichlet_distribution")
@@ -38,7 +34,6 @@ X.flags.writeable = False
 
 each_type = pytest.mark.parametrize("covariance_type", TYPES)
 each_prior = pytest.mark.parametrize("weight_prior", PRIORS)
-each_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
 unconverged = pytest.mark.filterwarnings("ignore:.*did not converge.*")
 
 
@@ -76,70 +71,6 @@ def assert_valid(mixture, data=X):
     assert np.isfinite(mixture.lower_bound_)
     assert np.isfinite(mixture.score_samples(data)).all()
     np.testing.assert_allclose(mixture.predict_proba(data).sum(axis=1), 1, rtol=1e-5)
-
-
-# -- scikit-learn's contract -----------------------------------------------------------
-
-
-@pytest.mark.every(3)
-@unconverged
-@each_estimator
-def test_the_clustering_check_of_scikit_learn_passes(cls):
-    # without moves and with diagonal covariances, because the check requires that no
-    # component is empty
-    mixture = cls(3, covariance_type="diag", max_iter=20, moves=None)
-    check_clustering(cls.__name__, mixture)
-
-
-# -- combinations of policies ----------------------------------------------------------
-
-
-@pytest.mark.every(11)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@each_type
-@each_prior
-def test_gaussian_weights_never_leave_the_domain(covariance_type, weight_prior):
-    """Steps that would leave the domain because of noise are shortened, as recorded."""
-    shares = []
-    for seed in range(2):
-        mixture = SVIPlusGaussianMixture(
-            8,
-            covariance_type=covariance_type,
-            weight_concentration_prior_type=weight_prior,
-            effective_batch_size=3,
-            noise_distribution="gaussian",
-            batch_size=30,
-            learning_rate=ConstantRate(0.9),
-            max_iter=6,
-            priors="scikit-learn",  # posterior parameters are never smaller
-            random_state=seed,
-        ).fit(X)
-        assert_valid(mixture)
-        shares.append(mixture.history_["rate_share"])
-    assert np.min(shares) < 1
-    assert np.median(shares) > 0.1
-
-
-@pytest.mark.every(29)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@each_type
-@each_prior
-@pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
-def test_no_temperature_crashes(covariance_type, weight_prior, target):
-    for temperature in (10.0, 1e6):
-        for batch_size in (None, 40):
-            mixture = AnnealedGaussianMixture(
-                12,
-                covariance_type=covariance_type,
-                weight_concentration_prior_type=weight_prior,
-                schedule=ConstantSchedule(temperature),
-                target=target,
-                batch_size=batch_size,
-                max_iter=4,
-                random_state=0,
-            ).fit(X)
-            assert mixture.temperature_ == temperature
-            assert_valid(mixture)
 
 
 # -- fitted attributes -----------------------------------------------------------------
@@ -229,29 +160,6 @@ class Snapshot(Hooks):
 # -- streams and weights ---------------------------------------------------------------
 
 
-@pytest.mark.every(3)
-@each_type
-@each_prior
-def test_a_stream_finds_the_clusters(covariance_type, weight_prior):
-    many, labels = make_blobs(
-        2000, centers=[[0, 0], [9, 0], [0, 9]], random_state=1, shuffle=True
-    )
-    mixture = plain(
-        3,
-        covariance_type=covariance_type,
-        weight_concentration_prior_type=weight_prior,
-        batch_size=100,
-        total_samples=2000,
-    )
-    for start in range(0, 2000, 250):
-        mixture.partial_fit(many[start : start + 250])
-        assert len(mixture.labels_) == 250
-    assert mixture.n_batch_iter_ == 8 * 3
-    assert adjusted_rand_score(labels, mixture.predict(many)) > 0.95
-    whole = plain(3, covariance_type=covariance_type, max_iter=1000).fit(many)
-    assert mixture.score(many) > whole.score(many) - 0.1
-
-
 def test_a_stream_may_begin_with_few_samples_and_continue_with_one():
     mixture = plain(8).partial_fit(X[:4])
     assert_valid(mixture)
@@ -310,23 +218,6 @@ def test_weights_are_repetitions_in_one_batch(covariance_type, init_params, poli
     kept = one.history_.get("move_kept", ())
     np.testing.assert_array_equal(kept, two.history_.get("move_kept", ()))
     assert not np.allclose(one.means_, clone(mixture).fit(X).means_, atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    "moves", [None, FEW, pytest.param("default", marks=pytest.mark.deep)]
-)
-@unconverged
-@pytest.mark.filterwarnings("ignore:Single values of columns")
-def test_fewer_kinds_of_samples_than_components(moves):
-    data = np.repeat(X[:2], 20, axis=0)
-    # moves use all rows, so one start is sufficient
-    for init_params in STARTS if moves is None else ["kmeans"]:
-        mixture = AnnealedGaussianMixture(5, init_params=init_params, random_state=0)
-        if moves == "default":
-            mixture.set_params(max_iter=300)
-        else:
-            mixture.set_params(moves=moves, max_iter=20)
-        assert_valid(mixture.fit(data), data)
 
 
 # -- samples ---------------------------------------------------------------------------
@@ -413,28 +304,6 @@ def test_bad_parameters_are_refused_by_name(name, value):
         with pytest.raises(InvalidParameterError, match=f"'({name}|n_iter)'"):
             getattr(mixture, method)(X)
         assert not hasattr(mixture, "means_")
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
-def test_scores_are_the_logs_of_the_sums_of_the_components_densities(kind, dtype):
-    random = np.random.default_rng(0)
-    X = random.normal(size=(100, 5)) + 8 * random.integers(0, 3, (100, 1))
-    X[0] += 1e7  # far from all components
-    X = X.astype(dtype)
-    mixture = TemperedGaussianMixture(
-        4, covariance_type=kind, max_iter=3, tol=1e9, random_state=0
-    ).fit(X)
-    model, state = fitted_model(mixture), mixture.state_
-    prepared = model.prepare(state.globals_, state.hyper)
-    log_weights = np.log(model.weights.mean(state.globals_.weights))
-    family = model.family_of(state.hyper)
-    for n in 1, 33, 100:
-        block = model.take(X, slice(0, n))
-        logs = family.log_predictive(block, prepared.tables, log_weights)
-        np.testing.assert_allclose(
-            mixture.score_samples(X[:n]), logsumexp(logs, axis=1), rtol=1e-12
-        )
 
 
 @pytest.mark.every(11)
@@ -587,25 +456,6 @@ def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior)
     assert n_components > 4 or min(stuck) < 0.6
 
 
-@pytest.mark.every(7)
-@unconverged
-@pytest.mark.filterwarnings("ignore:Most rows are in components")
-@each_estimator
-@pytest.mark.parametrize(
-    "moves", [FEW, BirthMoves(6, n_iter=9, start=3.0)], ids=["both", "hot"]
-)
-def test_moves_never_lower_the_bound(cls, moves):
-    overlapping = np.random.default_rng(0).normal(size=(150, 2)) ** 3
-    shared = dict(init_params="random", max_iter=20, random_state=0)
-    before = cls(5, **shared, moves=None).fit(overlapping)
-    after = cls(5, **shared, moves=moves).fit(overlapping)
-    bounds = after.history_["move_bound"]
-    assert bounds[0] >= before.lower_bound_ - 1e-12 * abs(bounds[0])
-    assert (np.diff(bounds) >= 0).all()
-    # components are sorted at the end, which raises the bound
-    assert after.lower_bound_ >= bounds[-1] - 1e-12 * abs(bounds[-1])
-
-
 def test_moves_on_a_part_of_the_samples():
     """Proposals are tried on some samples, and kept if the bound of all rises."""
     data, cells = lattice(2)
@@ -702,13 +552,6 @@ def test_minibatches_in_float32_are_those_in_float64(covariance_type):
         assert mixture.predict_proba(data).dtype == dtype
         scores.append(mixture.score(data.astype(dtype)))
     assert scores[1] == pytest.approx(scores[0], abs=1e-5)
-
-
-def test_the_default_finds_the_clusters_and_no_more():
-    for seed, init in enumerate(("kmeans", "random_from_data")):
-        mixture = AnnealedGaussianMixture(10, init_params=init, random_state=seed)
-        assert adjusted_rand_score(Y, mixture.fit_predict(X)) > 0.98
-        assert mixture.n_active_components_ == 3
 
 
 @pytest.mark.parametrize("prior", ["dirichlet_process", "dirichlet_distribution"])

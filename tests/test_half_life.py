@@ -96,15 +96,6 @@ def test_rate_and_scale_are_those_of_the_population_that_counts(stream):
     assert found == pytest.approx(mass, rel=1e-4)
 
 
-def test_weights_equal_repetitions(stream):
-    weight = np.random.default_rng(0).integers(0, 3, 250)
-    model = lda(renewals=None).partial_fit(stream[:250], sample_weight=weight)
-    assert model.state_.policies.learning_rate.size == pytest.approx(weight.sum())
-    model.partial_fit(stream[250:500], sample_weight=2 * np.ones(250))
-    n = weight.sum() * 2 ** (-500 / H) + 500
-    assert model.state_.policies.learning_rate.size == pytest.approx(n)
-
-
 def test_a_batch_represents_the_weights_of_its_rows(stream):
     X, weight = stream[:250], np.linspace(0.0, 3.0, 250)
     model = lda(renewals=None, batch_size=250).partial_fit(X, sample_weight=weight)
@@ -625,18 +616,6 @@ def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch
     same_bits(model, fitted)
 
 
-def test_widths_may_grow_in_mid_stream():
-    X = documents(0, 1250)
-    model = learned(lda(), X[:1000, :100])
-    size = model.state_.policies.learning_rate.size
-    learned(model, X[1000:])
-    assert model.components_.shape == (K, V)
-    expected = size * 2 ** (-250 / H) + 250
-    assert model.state_.policies.learning_rate.size == pytest.approx(expected)
-    assert model.state_.stream.memory.matrix().shape[1] == V
-    assert model.renewals_["sample"][0] == 1000
-
-
 def test_renewals_of_other_estimators(stream):
     model = TemperedLDA(K, tempering=None, half_life=H, renewals=RENEWALS)
     assert len(learned(model, stream[:1500]).renewals_["sample"]) > 0
@@ -733,29 +712,6 @@ def test_a_challenger_survives_wider_data():
 
 
 # -- long streams ----------------------------------------------------------------------
-def test_memory_and_time_per_document_do_not_grow():
-    X = documents(0, 1000)
-    model = AnnealedLDA(
-        4,
-        half_life=400,
-        renewals=Renewals(memory=400, wait=100),
-        batch_size=250,
-        random_state=0,
-    )
-    sizes, rows = [], []
-    for _ in range(6):
-        sizes.append(0)
-        rows.append(0)
-        before = model.prevalence_["sample"][-1] if len(sizes) > 1 else 0
-        for start in range(0, 1000, 250):
-            model.partial_fit(X[start : start + 250])
-            sizes[-1] = max(sizes[-1], len(pickle.dumps(model.state_.stream.memory)))
-        renewed = model.renewals_["sample"]
-        rows[-1] = int((renewed > before).sum())
-    assert max(sizes[2:]) < 1.2 * sizes[1]
-    # beside steps only renewals take time, and their number per row is bounded
-    assert max(rows[2:]) <= 3 and len(model.state_.stream.memory) <= 500 + 250
-    assert model.n_samples_seen_ == 6000
 
 
 def test_records_of_a_stream_are_bounded():

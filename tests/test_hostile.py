@@ -214,17 +214,6 @@ def test_tiny_counts():
     assert np.isfinite(lda.history_["batch_bound"]).all()
 
 
-def test_components_are_readable_after_the_last_step_of_a_stream():
-    random = np.random.default_rng(0)
-    estimator = estimator_of("Annealed", "FactorialMixture", noise_variance=1e-20)
-    estimator.set_params(n_components=3, learning_rate=1.0, moves=None)
-    for scale in (1e-3, 1e-60, 1e30):
-        attempt(estimator.partial_fit, scale * random.normal(size=(12, 4)))
-        if hasattr(estimator, "state_"):
-            assert_finite(estimator.components_)
-            assert_finite(estimator.components_covariance_)
-
-
 @pytest.mark.parametrize(
     "family", ["LDA", "MultinomialMixture", "ImplicitFactorization"]
 )
@@ -302,20 +291,6 @@ def test_partition_priors_of_a_wrong_shape(policy, priors, what):
         mixture.fit(np.random.default_rng(0).normal(size=(30, 4)))
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_partition_priors_may_be_an_array():
-    X = np.random.default_rng(0).normal(size=(30, 4))
-    fits = []
-    for priors in [0.3, 0.6], (0.3, 0.6), np.array([0.3, 0.6]):
-        tempering = GlobalTempering(partition_priors=priors)
-        mixture = sktemper.TemperedFactorialMixture(
-            2, tempering=tempering, max_iter=2, random_state=0
-        )
-        fits.append(mixture.fit(X).components_)
-    np.testing.assert_array_equal(fits[0], fits[1])
-    np.testing.assert_array_equal(fits[0], fits[2])
-
-
 def test_noise_too_small_for_the_ratings():
     """Without an error, a fit to equal ratings would later refuse all other ratings."""
     X = np.full((9, 4), 3.0)
@@ -346,33 +321,6 @@ def test_a_tiny_topic_prior_is_not_rounded_away(doc_update):
     assert np.isfinite(lda.transform(X)).all()
 
 
-def test_a_ratio_of_variances_that_overflows():
-    estimator = estimator_of(
-        "Annealed",
-        "FactorialMixture",
-        inclusion_probability=1e-300,
-        noise_variance=1e-60,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        attempt(estimator.fit, data_for("FactorialMixture"))
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("seed, noise", [(11, 1e-34), (31, 1e-34), (39, 1e-39)])
-def test_births_with_tiny_noise_variance(seed, noise):
-    """A LinAlgError is a ValueError, but its message does not help a user."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(40, 2)) @ random.normal(size=(2, 4)) + 2
-    estimator = estimator_of(
-        "SVIPlus", "FactorialMixture", noise_variance=noise, batch_size=1, moves="birth"
-    ).set_params(n_components=3, shuffle=False)
-    attempt(estimator.fit, X)
-    for name in ("components_", "noise_variance_", "inclusion_probability_"):
-        assert_finite(getattr(estimator, name, 0.0))
-    attempt(estimator.lower_bound, X)
-
-
 def test_prior_variance_is_positive_for_equal_posteriors():
     """The learned variance has a lower limit, so that its inverse is finite."""
     for variance in (1.0, 1e-290, 1e-310):
@@ -381,21 +329,6 @@ def test_prior_variance_is_positive_for_equal_posteriors():
         for _ in range(3):
             prior = blended(prior, same, power=1.0, rate=1.0)
         assert_finite([prior.natural(), prior.log_normaliser()])
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("rows", ["zeros", "equal"])
-def test_moves_of_components_without_counts_or_with_huge_ones(rows):
-    X = np.zeros((30, 4), dtype=np.float32)
-    if rows == "equal":
-        X[:] = np.float32([1e29, 3e29, 0, 2e29])
-    estimator = estimator_of(
-        "Tempered", "MultinomialMixture", tempering=None, moves="all", batch_size=None
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        estimator.set_params(n_components=3, max_iter=5).fit(X)
-    assert_usable(estimator, "MultinomialMixture")
 
 
 def test_tiny_degrees_of_freedom():

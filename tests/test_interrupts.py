@@ -5,18 +5,12 @@
 
 import contextlib
 import copy
-import gc
 import itertools
-import mmap
-import os
-import pickle
 import signal
 import sys
 import threading
 import time
-import tracemalloc
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,7 +29,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA
-from sktemper._engine import History, InlineWorkers, Workers, _workers, cuts
+from sktemper._engine import InlineWorkers, Workers, _workers, cuts
 from sktemper._engine._workers import run_undisturbed
 from sktemper._utils import _tasks
 from sktemper._utils._tasks import Task
@@ -626,39 +620,3 @@ def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
 
 
 # -- memory ----------------------------------------------------------------------------
-
-
-def process_memory():
-    """Return the memory of this process in bytes, 0 if the system does not tell it."""
-    path = Path("/proc/self/statm")
-    return int(path.read_text().split()[1]) * mmap.PAGESIZE if path.exists() else 0
-
-
-@pytest.mark.deep
-@pytest.mark.every(4)
-@each_model
-def test_a_stream_leaves_no_memory_behind(name):
-    """Make 4 times 16 calls, or 4 times the environment variable SKTEMPER_CALLS."""
-    X = data_of(ESTIMATORS[name])[:10]
-    estimator = clone(ESTIMATORS[name]).set_params(total_samples=10_000)
-    estimator.partial_fit(X)
-    estimator.state_.history = History(limit=8)  # full after 8 steps
-
-    def held():
-        for _ in range(int(os.environ.get("SKTEMPER_CALLS", 16))):
-            estimator.partial_fit(X)
-        gc.collect()
-        sizes = tracemalloc.get_traced_memory()[0], len(pickle.dumps(estimator))
-        return np.array([*sizes, process_memory()])
-
-    tracemalloc.start()
-    try:
-        held()
-        middle = held()
-        held()
-        objects, size, process = held() - middle
-    finally:
-        tracemalloc.stop()
-    assert objects < 40_000  # one state per call would need more
-    assert abs(size) < 1_000
-    assert process < 4 * 2**20  # allocators keep some freed memory

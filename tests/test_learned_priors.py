@@ -255,22 +255,6 @@ def test_components_cost_more_with_more_samples():
     assert prior(4000, weight_concentration_prior=0.1) == 0.1
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("seed", range(3))
-def test_heavy_tails_are_not_cut_into_many_components(seed):
-    random = np.random.default_rng(seed)
-    y, centres = np.arange(2000) % 4, 6 * np.array([[0, 0], [1, 1], [1, -1], [2, 0.2]])
-    X = centres[y] + random.standard_t(4, size=(2000, 2)) / np.sqrt(2)
-    found = {}
-    for prior in (None, 0.1):
-        fit = AnnealedGaussianMixture(
-            10, weight_concentration_prior=prior, random_state=seed
-        ).fit(X)
-        found[prior] = (np.bincount(fit.labels_) > 0.02 * len(X)).sum()
-    assert 4 <= found[None] <= 6
-    assert found[None] <= found[0.1]
-
-
 def test_components_without_rows_do_not_change_the_prior():
     X = data()
     for k in (4, 9):
@@ -294,17 +278,6 @@ def test_one_component_does_not_change_the_prior():
     hyper, globals_, *_ = posteriors(model, X)
     told = model.statistics(X, np.ones((len(X), 1)), hyper), 1.0
     assert model.update_hyper(hyper, globals_, *told, 1.0, Powers()) is hyper
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("covariance_type", [*LAWS, "tied"])
-def test_learning_never_lowers_the_bound(covariance_type):
-    fit = TemperedGaussianMixture(
-        6, covariance_type=covariance_type, tempering=None, random_state=0, tol=1e-6
-    ).fit(data(200, 4))
-    rises = np.diff(fit.lower_bounds_)
-    assert len(rises) > 3 and (rises > -1e-7).all()
-    assert fit.lower_bound_ >= fit.lower_bounds_[-1] - 1e-7
 
 
 CASES = [("diag", 0), ("spherical", 20), ("tied", 22)]
@@ -402,23 +375,4 @@ def test_streams_learn_their_priors():
     assert fit.mean_precision_prior_ != 1.0
 
 
-def test_full_covariances_need_rows():
-    X = np.random.default_rng(0).normal(size=(20, 21))
-    with pytest.warns(UserWarning, match="21 columns and 20 rows"):
-        TemperedGaussianMixture(2, covariance_type="full", max_iter=1).fit(X)
-    for covariance_type in "diag", "auto":
-        TemperedGaussianMixture(2, covariance_type=covariance_type, max_iter=1).fit(X)
-    TemperedGaussianMixture(2, covariance_type="full", max_iter=1).fit(X[:, :20])
-
-
 # -- warnings --------------------------------------------------------------------------
-
-
-def test_a_fit_with_too_few_components_warns():
-    X = data(200, 4)
-    settings = {"covariance_type": "diag", "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match="All 3 components are in use.* nats"):
-        AnnealedGaussianMixture(3, **settings).fit(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        AnnealedGaussianMixture(4, **settings).fit(X)

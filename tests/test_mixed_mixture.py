@@ -39,8 +39,6 @@ from sktemper.plotting import ClassProfilesDisplay
 from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import LocalTempering
 
-CLASSES = (TemperedMixedMixture, AnnealedMixedMixture)
-
 
 def survey(n_samples=600, seed=0, gaps=0.1):
     """Return a data frame of answers of three classes, and the classes."""
@@ -143,16 +141,6 @@ def test_other_containers_give_the_same_bits(convert):
     one, other = clone(mixture).fit(X), clone(mixture).fit(convert(X))
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(convert(X)))
     assert list(one.categories_.values()) == list(other.categories_.values())
-
-
-@pytest.mark.parametrize("convert", [as_polars, pd.DataFrame], ids=["polars", "pandas"])
-def test_single_rows_have_the_bits_of_many(convert):
-    X, _ = survey(200)
-    X = convert(X)
-    mixture = AnnealedMixedMixture(3, random_state=0).fit(X)
-    rows = [mixture._validate(X[i : i + 1], reset=False) for i in range(len(X))]
-    found = np.concatenate(rows)
-    np.testing.assert_array_equal(found, mixture._validate(X, reset=False))
 
 
 def test_options_in_another_code_have_the_same_fit():
@@ -258,39 +246,7 @@ def test_a_constant_of_a_chosen_normal_kind_is_named():
     assert found.kinds_["z"] == "histogram"
 
 
-def test_invalid_tables_are_refused():
-    X, _ = survey(50)
-    mixture = AnnealedMixedMixture(3)
-    dates = X.assign(day=pd.Timestamp("2020-02-02"))
-    for wrong, message in (
-        (dates, "'day' has the dtype"),
-        (X.assign(many=[[1, 2]] * len(X)), "'many' has a value of the type"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            mixture.fit(wrong)
-    with pytest.raises(ValueError, match="feature names"):
-        mixture.fit(X).predict(X[X.columns[::-1]])
-
-
 # -- the estimators --------------------------------------------------------------------
-
-
-def test_weights_are_repetitions():
-    X, _ = survey(200)
-    weight = np.random.default_rng(0).integers(0, 3, len(X))
-    mixture = AnnealedMixedMixture(3, random_state=0)
-    weighted = clone(mixture).fit(X, sample_weight=weight)
-    repeated = clone(mixture).fit(X.loc[X.index.repeat(weight)])
-    assert weighted.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-6)
-
-
-def test_parts_are_described_together():
-    """A value that occurs in one part only is a category of all parts."""
-    X = mixed_of(300)
-    mixture = AnnealedMixedMixture(3, kinds={5: "poisson"}, random_state=0)
-    whole, parts = clone(mixture).fit(X), clone(mixture).fit([X[:20], X[20:]])
-    assert whole.categories_ == parts.categories_
-    assert whole.lower_bound_ == pytest.approx(parts.lower_bound_, rel=1e-8)
 
 
 def test_a_stream_has_the_categories_that_were_declared():
@@ -308,31 +264,6 @@ def test_a_stream_has_the_categories_that_were_declared():
     undeclared = clone(mixture).set_params(categories=None).partial_fit(first)
     with pytest.warns(UserWarning, match="none of the categories"):
         undeclared.partial_fit(X[:500])
-
-
-@pytest.mark.deep
-def test_a_stream_with_a_half_life_follows_the_population():
-    """After a change of the classes, old rows no longer count."""
-    X, _ = survey(1000)
-    changed = X.copy()
-    changed["smokes"] = changed["smokes"].map({True: False, False: True})
-    changed["income"] = changed["income"] + 4e3
-    plain = TemperedMixedMixture(
-        5, categories={"likert": [1, 2, 3, 4, 5]}, random_state=0, total_samples=2000
-    )
-    forgetting = clone(plain).set_params(
-        learning_rate=HalfLife(250), total_samples=None
-    )
-    scores = []
-    for mixture in plain, forgetting:
-        for rows in X, changed:
-            for start in range(0, len(rows), 250):
-                mixture.partial_fit(rows[start : start + 250])
-        scores.append(mixture.score(changed))
-    copied = pickle.loads(pickle.dumps(forgetting)).partial_fit(X[:250])
-    forgetting.partial_fit(X[:250])
-    np.testing.assert_array_equal(copied.predict_proba(X), forgetting.predict_proba(X))
-    assert scores[1] > scores[0] + 0.1
 
 
 def test_yes_and_no_alone_are_the_mixture_of_bernoullis():
@@ -546,18 +477,6 @@ def test_gaps_are_filled_from_the_other_answers(convert):
     assert pd.isna(X["drink"]).any()  # a copy
 
 
-def test_a_limit_that_is_reached_is_warned_of():
-    X, _ = survey(800)
-    with pytest.warns(UserWarning, match="All 6 components are used"):
-        # there are more classes than components
-        random = np.random.default_rng(0)
-        chances = random.beta(0.2, 0.2, size=(12, 30))
-        many = random.random((1200, 30)) < chances[random.integers(12, size=1200)]
-        AnnealedMixedMixture(6, random_state=0).fit(many)
-    AnnealedMixedMixture(8, random_state=0).fit(X)  # some components stay empty
-    AnnealedMixedMixture(3, random_state=0).fit(X)  # three true classes
-
-
 def test_draws_of_a_bootstrap_are_halves():
     weight = np.linspace(1.0, 2.0, 61)
     draws = [drawn for drawn, _ in _draws(np.zeros((61, 1)), 3, weight, 0)]
@@ -619,36 +538,6 @@ def test_the_bootstrap_matches_classes_of_the_same_size():
     mixture = AnnealedMixedMixture(2, moves=None, random_state=0).fit(X)
     table = bootstrap_profiles(mixture, X, n_replicates=6, random_state=0)
     assert (table["high"] - table["low"]).max() < 0.4
-
-
-@pytest.mark.deep
-def test_the_bootstrap_matches_classes():
-    X, _ = survey(400)
-    mixture = AnnealedMixedMixture(4, kinds={"income": "binned"}, random_state=0).fit(X)
-    options = {"n_replicates": 8, "random_state": 0}
-    table = bootstrap_profiles(mixture, X, **options)
-    posterior = mixture.profiles()
-    assert (table["mean"] == posterior["mean"]).all()
-    assert (table["found"] > 0.8).all()
-    inside = (table["low"] <= table["mean"]) & (table["mean"] <= table["high"])
-    assert inside.mean() > 0.75
-    again = bootstrap_profiles(mixture, X, n_jobs=2, **options)
-    pd.testing.assert_frame_equal(table, again)
-    shares = bootstrap_n_components(mixture, X, **options)
-    assert sum(shares.values()) == pytest.approx(1.0) and shares[3] > 0.5
-
-
-@pytest.mark.deep
-def test_bootstrap_intervals_are_wider_where_classes_overlap():
-    random = np.random.default_rng(0)
-    y = random.integers(2, size=600)
-    X = random.random((600, 6)) < np.array([0.25, 0.75])[y][:, None]
-    mixture = AnnealedMixedMixture(2, random_state=0).fit(X)
-    options = {"n_replicates": 40, "interval": 0.5, "random_state": 0}
-    table = bootstrap_profiles(mixture, X, **options)
-    posterior = mixture.profiles(interval=0.5)
-    width = (table["high"] - table["low"]).mean()
-    assert width > 1.15 * (posterior["high"] - posterior["low"]).mean()
 
 
 @pytest.mark.every(2)
@@ -1061,15 +950,3 @@ def test_two_threads_leave_one_whole_fit(monkeypatch, method):
     assert list(mixture.categories_) == ["a"]
     np.testing.assert_array_equal(mixture.labels_, mixture.predict(texts))
     mixture.profiles(), mixture.impute(texts)
-
-
-def test_a_fit_that_raises_changes_nothing(monkeypatch):
-    X = two_columns(["a", "b"])
-    mixture = few_steps().fit(X)
-    before = dict(vars(mixture))
-    with pytest.raises(ValueError, match="Expected n_samples"):
-        mixture.fit([[1.0, 2.0, 3.0]])
-    with pytest.raises(ValueError, match="infinity"):
-        mixture.fit([[1.0, np.inf]] * 5)
-    assert all(vars(mixture)[name] is value for name, value in before.items())
-    assert vars(mixture).keys() == before.keys()

@@ -72,16 +72,6 @@ def wrong_metric(cls):
     return Model
 
 
-def no_metric(cls):
-    """Plant plain gradients instead of natural gradients."""
-
-    class Model(cls):
-        def fisher_product(self, globals_, vector):
-            return np.array(vector)
-
-    return Model
-
-
 def lopsided_metric(cls):
     class Model(cls):
         def fisher_product(self, globals_, vector):
@@ -149,16 +139,6 @@ def statistics_without_their_power(cls):
     class Model(cls):
         def local_step(self, block, prepared, request):
             powers = request.powers._replace(statistics=1.0)
-            return super().local_step(block, prepared, request._replace(powers=powers))
-
-    return Model
-
-
-def statistics_of_the_power_squared(cls):
-    class Model(cls):
-        def local_step(self, block, prepared, request):
-            powers = request.powers
-            powers = powers._replace(statistics=np.square(powers.statistics))
             return super().local_step(block, prepared, request._replace(powers=powers))
 
     return Model
@@ -295,14 +275,6 @@ def map_partition_of_two_draws(cls):
     return Model
 
 
-def current_partition_of_one_row(cls):
-    class Model(cls):
-        def current_partition(self, *arguments):
-            return super().current_partition(*arguments)[:1]
-
-    return Model
-
-
 def current_partition_per_state(cls):
     """Subtract log V, as if C(b) were a mean over words instead of a sum."""
 
@@ -323,7 +295,6 @@ OF_HALVES = {"LDA", "MatrixFactorization"}
 LEARNED = {"FactorialMixture", "GaussianMixture", "StudentMixture"} | FACTORIZATIONS
 BUGS = {
     wrong_metric: (METRIC, None),
-    no_metric: (METRIC, None),
     lopsided_metric: ("check_fisher_product_is_symmetric_and_positive", None),
     step_without_prior: ("check_the_step_is_the_convex_combination", None),
     target_of_half_the_prior: (METRIC, None),
@@ -333,7 +304,6 @@ BUGS = {
         None,
     ),
     statistics_without_their_power: ("check_statistics_scale", None),
-    statistics_of_the_power_squared: ("check_statistics_scale", None),
     statistics_of_the_local_power: (
         "check_natural_gradients_fit_finite_differences",
         None,
@@ -359,7 +329,6 @@ BUGS = {
     scores_of_no_parameters: ("check_better_parameters_score_better", None),
     scores_that_depend_on_held_out_counts: (SEEN, OF_HALVES),
     map_partition_of_two_draws: ("check_map_partition_is_zero_at_one", {"LDA"}),
-    current_partition_of_one_row: ("check_current_partition_is_zero_at_one", {"LDA"}),
     current_partition_per_state: ("check_current_partition_is_zero_at_one", {"LDA"}),
     observations_of_any_number: (
         "check_row_observed_counts_observations",

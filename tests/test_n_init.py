@@ -3,7 +3,6 @@
 import copy
 import logging
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from fits import (
     N_STEPS,
     Broken,
     assert_same_fit,
-    ctrl_c_after,
     data_of,
     factorization_of,
     lda_of,
@@ -306,32 +304,6 @@ def test_an_error_before_the_first_step_leaves_an_earlier_fit_as_it_was(document
         lda.fit(documents[:60])
     assert pickle.dumps(lda.state_) == before[0]
     assert lda.tempering_ is before[1]
-
-
-def test_ctrl_c_at_any_time(documents):
-    fits = fits_by_hand(lda_of(), documents, 4, 0)
-    completed = [best(fits[:n], documents) for n in range(1, 5)]
-    durations = []  # the least is a fit without much other work on the machine
-    for _ in range(3):
-        begin = time.perf_counter()
-        lda_of(n_init=4).fit(documents)
-        durations.append(time.perf_counter() - begin)
-    duration, interrupted = min(durations), 0
-    for delay in np.linspace(0.05, 0.95, 6) * duration:
-        lda = lda_of(n_init=4)
-        try:
-            with ctrl_c_after(delay):
-                lda.fit(documents)
-        except KeyboardInterrupt:
-            interrupted += 1
-        if not hasattr(lda, "state_"):
-            continue
-        if lda.n_batch_iter_ < N_PASSES * N_STEPS:
-            assert lda.state_.seed == fits[0].state_.seed
-            continue
-        kept = [one for one in completed if one.state_.seed == lda.state_.seed]
-        assert_same_fit(lda, kept[0])
-    assert interrupted > 2
 
 
 # -- continued fits --------------------------------------------------------------------

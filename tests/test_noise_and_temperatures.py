@@ -149,23 +149,6 @@ def test_the_adaptive_rate_is_small_where_there_is_no_signal():
     assert rate == 0.5 / 4
 
 
-def test_the_partition_function_is_the_quenched_mean():
-    alpha, eta, K, V = 0.3, 0.4, 3, 5
-    model = LDAModel(K, V, np.full(K, alpha), np.array([[eta]]))
-    b = np.array([1.0, 0.5, 0.1])
-    estimate = model.log_partition(
-        b, model.initial_hyper(None), np.random.default_rng(0), None, 200
-    )
-    random, n_draws = np.random.default_rng(1), 20_000
-    theta = random.dirichlet(np.full(K, alpha), n_draws)
-    beta = random.dirichlet(np.full(V, eta), (n_draws, K))
-    p = np.einsum("nk,nkv->nv", theta, beta)
-    direct = np.log([(p**power).sum(axis=1) for power in b]).T
-    error = 5 * np.std(direct, axis=0) / np.sqrt(200)
-    assert (np.abs(estimate - np.mean(direct, axis=0)) <= error + 1e-12).all()
-    assert estimate[0] == pytest.approx(0, abs=1e-12)  # probabilities sum to 1
-
-
 def every_document(n_words, n_tokens):
     """Return all texts of ``n_tokens`` tokens, (n_words**n_tokens, n_tokens)."""
     return np.array(list(itertools.product(range(n_words), repeat=n_tokens)))
@@ -227,28 +210,6 @@ def test_the_global_temperature_is_the_posterior_of_the_ladder():
     assert policy.powers(second, Clock()).statistics == 1.0
     capped = GlobalTempering(temperatures=[1, 2, 4], cap=lambda t: 1.25)
     assert capped.temperature(state, Clock()) == 1.25
-
-
-def test_local_temperatures_are_those_of_each_document():
-    policy = LocalTempering(n_temperatures=4, min_inverse_temperature=0.25)
-    model = LDAModel(3, 6, np.full(3, 0.1), np.array([[0.1]]), tol=1e-10)
-    state = policy.initial_state(
-        model, model.initial_hyper(None), np.random.default_rng(0)
-    )
-    step = LocalStep(
-        row_scores=np.array([-2.0, -80.0]), row_observed=np.array([9, 9.0])
-    )
-    b = np.linspace(1, 0.25, 4)
-    for d in range(2):
-        logits = b * step.row_scores[d] - 9 * state.log_partition
-        np.testing.assert_allclose(
-            policy.responsibilities(state, step)[d],
-            np.exp(logits - logsumexp(logits)),
-            rtol=1e-12,
-        )
-    expected = policy.responsibilities(state, step) @ b
-    # the sample with the worse fit has a higher temperature
-    assert expected[1] < expected[0]
 
 
 def bayes_by_enumeration(X, likelihood, p, b, prior):
@@ -413,54 +374,6 @@ def test_updates_that_never_lower_the_joint_objective(score, partition_priors, c
         assert (r - global_).min() < -1.0  # the update of r may lower J
 
 
-def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
-    X = counts[:40]
-    policy = GlobalTempering(
-        temperatures=[1, 1.5, 2, 3, 5],
-        smoothing=0,
-        cap=None,
-        target="likelihood",
-        partition_priors=(0.2, 0.2),
-    )
-    lda = TemperedLDA(
-        3,
-        tempering=policy,
-        batch_size=None,
-        learning_rate=1.0,
-        total_samples=40,
-        doc_update="variational",
-        mean_change_tol=EXACT["tol"],
-        max_doc_update_iter=EXACT["max_iter"],
-        random_state=0,
-    ).partial_fit(X)
-
-    def bound(b):
-        model = new_model(lda, X.shape[1])
-        prepared = model.prepare(lda.state_.globals_, lda.state_.hyper)
-        powers = Powers(1.0, b, b)
-        block = model.take(X, slice(None))
-        local = model.local_step(
-            block, prepared, Request(powers, want=("bound",))
-        ).bound
-        return local + model.global_bound(lda.state_.globals_, lda.state_.hyper, powers)
-
-    for _ in range(15):
-        state = lda.state_.policies.tempering
-        b = state.probabilities @ state.inverse_temperatures
-        before = bound(b)
-        doc_topic = lda.transform(X, temperature=1 / b)
-        score = (X.toarray() * np.log(doc_topic @ lda.topic_word_)).sum()
-        lda.partial_fit(X)
-        assert lda.temperature_ == pytest.approx(1 / b)
-        assert bound(b) > before - 1e-8
-        # r is the posterior given the score of the topics before the step
-        logits = state.inverse_temperatures * score - X.sum() * state.log_partition
-        np.testing.assert_allclose(
-            lda.state_.policies.tempering.probabilities, softmax(logits), atol=1e-6
-        )
-    assert lda.temperature_ < 3
-
-
 def test_the_score_is_the_plug_in_likelihood(counts):
     lda = TemperedLDA(4, tempering=None, random_state=0).fit(counts.astype(float))
     model = new_model(lda, counts.shape[1])
@@ -473,16 +386,6 @@ def test_the_score_is_the_plug_in_likelihood(counts):
     np.testing.assert_allclose(step.row_scores, expected, rtol=1e-6)
     tokens = np.ravel(counts[:20].sum(axis=1))
     np.testing.assert_allclose(step.row_observed, tokens)
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("target", ["local_step", "likelihood"])
-def test_global_tempering_cools(counts, target):
-    policy = GlobalTempering(cap=None, partition_priors=(0.5, 0.5), target=target)
-    lda = TemperedLDA(4, tempering=policy, batch_size=30, random_state=0, max_iter=20)
-    temperature = lda.fit(counts).history_["temperature"]
-    assert temperature[0] == pytest.approx(2.55, abs=0.01)  # uniform q
-    assert temperature[-1] < 1.2
 
 
 # -- distributions over temperatures in the history ------------------------------------
@@ -722,6 +625,7 @@ def test_one_temperature_applies_to_all_documents(counts, many_documents):
         (np.nan, "positive and finite, got nan"),
         ([1.0, 2.0], r"temperature has shape \(2,\); expected \(120,\)"),
         (np.ones((120, 1)), "temperature has shape"),
+        (np.full(120, 1e-300), "at least"),
         ("hot", "could not convert"),
     ],
 )
@@ -837,19 +741,6 @@ def test_rates_are_guarded_with_the_priors_after_the_step(samples, monkeypatch):
         mixture.fit(samples)
     assert mixture.history_["learning_rate"] == [0.3]
     assert mixture.history_["rate_share"] == pytest.approx(1 / 3)
-
-
-@pytest.mark.machine
-def test_a_temperature_does_not_depend_on_neighbours(counts):
-    lda = AnnealedLDA(4, random_state=0).fit(counts)
-    hot = np.where(np.arange(120) % 2, 1.0, 1.7)
-    whole = lda.transform(counts, temperature=hot)
-    one_by_one = [
-        lda.transform(counts[i : i + 1], temperature=hot[i : i + 1]) for i in range(120)
-    ]
-    np.testing.assert_array_equal(whole, np.concatenate(one_by_one))
-    with pytest.raises(ValueError, match="at least"):
-        lda.transform(counts, temperature=1e-300)
 
 
 def test_the_warning_of_a_hot_ladder_names_its_own_remedy(documents):

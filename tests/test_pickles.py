@@ -50,18 +50,6 @@ def _fit(name):
 # -- versions --------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", NAMES)
-def test_a_loaded_pickle_is_the_same_estimator(name):
-    estimator, X = fitted(name)
-    loaded = pickle.loads(pickle.dumps(estimator))
-    assert outcome(loaded, X) == outcome(estimator, X)
-    for one in loaded, estimator:
-        one.partial_fit(X)
-    np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
-
-
 @each_model
 def test_a_pickle_of_another_version_warns(name, monkeypatch):
     estimator, X = fitted(name)

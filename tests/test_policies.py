@@ -12,12 +12,9 @@ import pytest
 from fits import Hooks, data_of, mixture_of
 from scipy import sparse, stats
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
-    AnnealedFactorialMixture,
-    AnnealedMatrixFactorization,
     SVIPlusLDA,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
@@ -39,7 +36,6 @@ from sktemper.learning_rates import (
     PrintedAdaptiveRate,
     RobbinsMonro,
     TemperedRate,
-    as_learning_rate,
 )
 from sktemper.model import LocalStep, Powers, all_finite
 from sktemper.moves import (
@@ -51,7 +47,7 @@ from sktemper.moves import (
     ReheatMoves,
     SplitMergeMoves,
 )
-from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise, as_noise
+from sktemper.noise import GradientNoise, NoNoise, SVIPlusNoise
 from sktemper.renewals import NoRenewals, Renewals
 from sktemper.schedules import (
     AUTO_LENGTH,
@@ -75,7 +71,6 @@ from sktemper.tempering import (
     LocalTempering,
     Tempering,
     Untempered,
-    as_tempering,
 )
 
 
@@ -337,18 +332,6 @@ def test_passes_need_a_total():
         ExponentialSchedule(unit="passes").at(Clock(7, 30))
 
 
-@pytest.mark.parametrize("number", [2, 2.0, np.float64(2), True])
-def test_a_number_is_no_schedule(number):
-    with pytest.raises(InvalidParameterError, match=r"ExponentialSchedule\(start="):
-        as_schedule(number)
-
-
-@pytest.mark.parametrize("value", ["exponential", LinearSchedule, [3, 2, 1]])
-def test_other_things_are_no_schedule(value):
-    with pytest.raises(InvalidParameterError, match="'schedule' parameter must be"):
-        as_schedule(value)
-
-
 # -- temperings ------------------------------------------------------------------------
 
 
@@ -397,16 +380,6 @@ def test_temperings_keep_their_contract(policy):
 
     assert list(run()) == list(run())
     assert pickle.dumps(policy) == before
-
-
-@pytest.mark.parametrize("policy", ANNEALINGS, ids=name_of)
-def test_annealing_ends_at_the_model_itself(policy):
-    resolved = policy.resolved(Plan(100, 10))
-    for clock in (Clock(), Clock(3), Clock(1000)):
-        powers = resolved.powers(None, clock)
-        assert powers.local == 1 / resolved.temperature(None, clock)
-    assert resolved.is_settled(None, clock)
-    assert powers == Powers()
 
 
 @pytest.mark.parametrize(
@@ -560,27 +533,6 @@ def test_a_model_that_asks_for_infinite_heat_is_refused(temperature):
     assert Annealing(LinearSchedule(2)).resolved(plan).schedule.start == 2
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("init", ["data", "random"])
-def test_data_that_overflow_at_the_start_are_refused(method, init):
-    mixture = AnnealedFactorialMixture(1, init=init, moves=None)
-    # the error comes before an endless loop
-    with pytest.raises(ValueError, match="largest size supported in float64"):
-        getattr(mixture, method)([[1e300, 0, 0]])
-    assert not hasattr(mixture, "state_")
-    factorization = AnnealedMatrixFactorization(
-        2, noise_variance=1e-300, component_variance=1.0
-    )
-    with pytest.raises(ValueError, match="noise_variance of 1e-300"):
-        getattr(factorization, method)([[1.0, 2.0], [3.0, 4.0]])
-
-
-@pytest.mark.parametrize("value", [2.0, "hot", Annealing, LinearSchedule()])
-def test_other_things_are_no_tempering(value):
-    with pytest.raises(InvalidParameterError, match="'tempering' parameter must be"):
-        as_tempering(value)
-
-
 def prior_of(policy):
     """Return the ladder of inverse temperatures, and its prior weights."""
     model = LDAModel(2, 9, np.full(2, 0.5), np.full((1, 1), 0.5))
@@ -625,23 +577,6 @@ def test_a_uniform_prior_weighs_the_rungs_by_their_cells():
     np.testing.assert_allclose(weights, [1 / 3, 4 / 9, 2 / 9])  # weights of 1, 1/3, 1/9
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
-def test_a_prior_nearer_to_1_is_colder(cls):
-    means = []
-    for a in (0.5, 1, 2, 4, 32):
-        prior = stats.beta(a, 1)
-        b, weights = prior_of(cls(temperature_prior=prior, n_samples=1))
-        assert weights.sum() == pytest.approx(1, rel=1e-12)
-        assert (weights > 0).all()
-        means.append(b @ weights)
-    assert (np.diff(means) > 0).all()
-    fine = LocalTempering(500, 1e-4, stats.beta(3, 2), n_samples=1)
-    b, weights = prior_of(fine)
-    assert b @ weights == pytest.approx(stats.beta(3, 2).mean(), abs=1e-3)
-    assert b**2 @ weights == pytest.approx(stats.beta(3, 2).moment(2), abs=1e-3)
-
-
 @pytest.mark.parametrize(
     ("distribution", "message"),
     [
@@ -660,27 +595,6 @@ def test_impossible_priors_are_refused(documents, cls, distribution, message):
     with pytest.raises(ValueError, match=message):
         lda.fit(documents)
     assert not hasattr(lda, "n_features_in_")
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
-def test_a_prior_distribution_equals_its_weights(documents, cls):
-    b = 1 / cls(20).ladder()
-    edges = [1, *(b[1:] + b[:-1]) / 2, 0]
-    weights = -np.diff(stats.beta.cdf(edges, 2, 1))
-    by_weights, by_distribution = (
-        TemperedLDA(3, tempering=cls(20, temperature_prior=prior), random_state=0)
-        for prior in (weights, stats.beta(2, 1))
-    )
-    np.testing.assert_array_equal(
-        by_weights.fit(documents).components_,
-        by_distribution.fit(documents).components_,
-    )
-    for twin in (clone(by_distribution), pickle.loads(pickle.dumps(by_distribution))):
-        np.testing.assert_array_equal(
-            twin.fit(documents).components_, by_weights.components_
-        )
-    assert vars(twin.tempering).keys() == cls().get_params().keys()
 
 
 # -- learning rates --------------------------------------------------------------------
@@ -709,16 +623,6 @@ def test_rates_of_fixed_policies(policy, rates):
     assert pickle.dumps(policy) == before
 
 
-def test_values_of_the_parameter_learning_rate():
-    default = RobbinsMonro(3)
-    assert as_learning_rate(None, default) is default
-    assert as_learning_rate(default, None) is default
-    assert as_learning_rate(0.3, None).rate == 0.3
-    for value in ("auto", True, RobbinsMonro, lambda t: 0.1):
-        with pytest.raises(InvalidParameterError, match="'learning_rate' parameter"):
-            as_learning_rate(value, default)
-
-
 # -- noise -----------------------------------------------------------------------------
 
 
@@ -738,13 +642,6 @@ def test_noise_has_mean_one_and_its_own_random_numbers(policy):
     assert (draws[0] != draws[2]).any()
     assert draws[0].mean() == pytest.approx(1)
     assert pickle.dumps(policy) == before
-
-
-def test_values_of_the_parameter_gradient_noise():
-    assert isinstance(as_noise(None), NoNoise)
-    for value in (0.5, "dirichlet", SVIPlusNoise):
-        with pytest.raises(InvalidParameterError, match="'gradient_noise' parameter"):
-            as_noise(value)
 
 
 def test_growing_effective_batches_end_in_plain_inference(documents):
@@ -770,36 +667,6 @@ def test_growing_effective_batches_end_in_plain_inference(documents):
         documents
     )
     assert not np.array_equal(plain.components_, whole.components_)
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize(
-    ("size", "batch_size", "plain"),
-    [
-        (RampSchedule(), 60, False),  # 50 < 60 in the first step
-        (RampSchedule(), 50, True),
-        (RampSchedule(), None, False),
-        (RampSchedule(120, 1), None, True),
-        (RampSchedule(15, 1e9), 30, False),
-        (LinearSchedule(500, 10, 4), 30, False),  # from the second step on
-        (LinearSchedule(500, 30, 4), 30, True),
-        (LinearSchedule(500, 10, 4, "passes"), 30, False),
-        (LinearSchedule(500, 10, 400, "passes"), 30, True),
-        (45, 50, True),  # three batches of 40
-        (39, 50, False),
-        (1.0, 30, True),
-        (0.99, 30, False),
-    ],
-)  # fmt: skip
-def test_noise_that_never_acts_is_reported(documents, size, batch_size, plain):
-    lda = SVIPlusLDA(
-        3, effective_batch_size=size, batch_size=batch_size, learning_rate=0.5
-    )
-    if not plain:
-        lda.fit(documents)  # warnings are errors
-        return
-    with pytest.warns(ConvergenceWarning, match="at every step"):
-        lda.fit(documents)
 
 
 # -- parameters ------------------------------------------------------------------------
@@ -847,26 +714,6 @@ def test_noise_that_never_acts_is_reported(documents, size, batch_size, plain):
 def test_bad_parameters_are_refused_by_name(policy, parameter):
     with pytest.raises(InvalidParameterError, match=f"The '{parameter}' parameter"):
         policy.validate()
-
-
-def test_nested_parameters_reach_the_default_policy():
-    policy = Annealing().set_params(schedule__start=5, target="posterior")
-    assert repr(policy.schedule) == repr(ExponentialSchedule(start=5))
-    assert policy.get_params()["schedule__start"] == 5
-    assert Annealing().schedule is None  # instances share nothing
-
-    nested = Annealing(StepSchedule()).set_params(schedule__schedule__stop=2)
-    assert nested.schedule.schedule.stop == 2
-
-    given = LinearSchedule()
-    assert (
-        StepSchedule().set_params(schedule=given, schedule__length=8).schedule is given
-    )
-    assert given.length == 8
-    with pytest.raises(InvalidParameterError, match="'schedule' parameter"):
-        Annealing(2.0).set_params(schedule__start=3)
-    with pytest.raises(ValueError, match="Invalid parameter 'begin'"):
-        Annealing().set_params(schedule__begin=3)
 
 
 # -- users' policies with invalid results ----------------------------------------------

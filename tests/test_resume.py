@@ -21,7 +21,7 @@ from fits import (
     mixture_of,
 )
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from sktemper import (
     TemperedFactorialMixture,
@@ -33,7 +33,6 @@ from sktemper._engine import _fit
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise
-from sktemper.schedules import ConstantSchedule, LinearSchedule
 
 RATE = RobbinsMonro()  # the default
 
@@ -236,65 +235,12 @@ def test_an_error_in_a_later_step_leaves_an_earlier_fit_as_it_was(
     assert lda.n_batch_iter_ == 2
 
 
-@pytest.mark.parametrize("half_life", [None, 1000])
-def test_a_stream_goes_on_after_a_chunk_that_raises(documents, half_life):
-    shared = {"batch_size": 40, "half_life": half_life}
-    broken, whole = lda_of(**shared), lda_of(**shared)
-    for lda in (broken, whole):
-        lda.partial_fit(documents[:40])
-    bad = documents[40:].astype(float)
-    bad.data[-1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        broken.partial_fit(bad)
-    for lda in (broken, whole):
-        lda.partial_fit(documents[40:])
-    assert_same_fit(broken, whole)
-
-
 def fitted_attributes(lda):
     return {
         name: pickle.dumps(value)
         for name, value in vars(lda).items()
         if name.endswith("_")
     }
-
-
-@pytest.mark.every(17)
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.parametrize("warm_start", [False, True])
-@pytest.mark.parametrize(
-    ("method", "parameters", "spoil"),
-    [
-        ("fit", {}, lambda X: X * np.nan),
-        ("fit", {}, lambda X: -X),
-        ("fit", {}, lambda X: X[:0]),
-        ("fit", {}, lambda X: X[0]),
-        ("fit", {"doc_topic_prior": [1.0]}, None),
-        ("fit", {"init": np.ones((4, 1))}, lambda X: X[:, :30]),
-        ("fit", {"schedule": 2.0, "max_iter": 7}, None),
-        ("fit", {"schedule": LinearSchedule(start=-1), "max_iter": 7}, None),
-        ("fit", {"schedule": lambda t: -1.0, "max_iter": 7}, lambda X: X[:50]),
-        ("fit", {"learning_rate": "fast", "batch_size": 7}, lambda X: X[:, :30]),
-        ("fit", {"n_iter_no_change": 1, "validation_fraction": 0.999}, None),
-        ("partial_fit", {}, lambda X: X[:, :30]),
-        ("partial_fit", {"schedule": 2.0}, None),
-        ("partial_fit", {"schedule": lambda t: -1.0}, lambda X: X[:50]),
-        ("partial_fit", {"schedule": LinearSchedule(unit="passes")}, None),
-        ("partial_fit", {"doc_topic_prior": [1.0]}, None),
-    ],
-)
-def test_a_failed_call_leaves_an_earlier_fit_as_it_was(
-    documents, method, parameters, spoil, warm_start
-):
-    pandas = pytest.importorskip("pandas")
-    names = [f"w{v}" for v in range(60)]
-    lda = lda_of().fit(pandas.DataFrame(documents.toarray(), columns=names))
-    lda.set_params(warm_start=warm_start, **parameters)
-    before = fitted_attributes(lda)
-    X = documents.toarray().astype(float)
-    with pytest.raises(ValueError):
-        getattr(lda, method)(X if spoil is None else spoil(X))
-    assert fitted_attributes(lda) == before
 
 
 def readable_attributes(estimator):
@@ -369,47 +315,7 @@ def test_steps_with_infinite_results_are_never_committed(estimator, method):
     assert fitted.n_batch_iter_ == (4 if method == "partial_fit" else 8)
 
 
-def test_a_failed_weight_leaves_an_earlier_fit_as_it_was(documents):
-    lda = lda_of(warm_start=True).fit(documents)
-    before = fitted_attributes(lda)
-    for weight in (np.ones(3), np.full(120, -1.0), np.full(120, np.nan)):
-        for method in (lda.fit, lda.partial_fit):
-            with pytest.raises(ValueError, match="[Ww]eight"):
-                method(documents, sample_weight=weight)
-    assert fitted_attributes(lda) == before
-
-
 # -- warnings --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("schedule", "remedies"),
-    [
-        (LinearSchedule(3, 1, 1000), ["max_iter", "shorten the schedule"]),
-        (ConstantSchedule(2.5), ["let it stop at 1"]),
-        (lambda t: 2.5, ["max_iter", "shorten the schedule"]),
-    ],
-)
-def test_a_fit_that_ends_hot_warns(documents, schedule, remedies):
-    lda = lda_of(schedule=schedule, learning_rate=0.5)
-    with pytest.warns(ConvergenceWarning) as caught:
-        lda.fit(documents)
-    assert len(caught) == 1
-    message = str(caught[0].message)
-    assert f"{lda.temperature_:.3g}" in message
-    for remedy in remedies:
-        assert remedy in message
-    assert caught[0].filename == __file__  # the warning names the line of the call
-
-
-def test_a_fit_that_keeps_its_start_warns(documents):
-    lda = lda_of(TemperedLDA, tempering=None, learning_rate=RobbinsMonro(offset=1024))
-    left = np.prod([1 - RobbinsMonro(offset=1024)(t) for t in range(1, 21)])
-    with pytest.warns(ConvergenceWarning, match=f"{left:.0%} of the start") as caught:
-        lda.fit(documents)
-    assert "offset" in str(caught[0].message)
-    assert caught[0].filename == __file__
-    lda.set_params(learning_rate=RobbinsMonro(offset=2)).fit(documents)  # no warning
 
 
 class BrokenRate(RobbinsMonro):
@@ -503,10 +409,3 @@ def test_policies_may_change_between_calls(documents, tempering):
     lda.partial_fit(documents)
     assert np.isfinite(lda.transform(documents)).all()
     assert lda.learning_rate_.metric == "fisher"
-
-
-def test_early_stopping_warns_without_scores_to_compare(documents):
-    lda = lda_of(schedule=ConstantSchedule(1.5), n_iter_no_change=1)
-    with pytest.warns(ConvergenceWarning) as caught:
-        lda.fit(documents)
-    assert any("had no scores to compare" in str(warning.message) for warning in caught)

@@ -137,24 +137,6 @@ def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
     assert_same_fit(quietly(stopped.fit, X), whole)
 
 
-# -- several starts --------------------------------------------------------------------
-
-
-@pytest.mark.every(11)
-@each_estimator
-def test_the_best_of_several_starts_is_kept(row, kind):
-    X, random = row.data(120), np.random.RandomState(0)
-    estimator = estimator_of(row, {"moves": True} if row.moves else {}, kind)
-    fits = [
-        quietly(clone(estimator).set_params(random_state=random).fit, X)
-        for _ in range(3)
-    ]
-    bounds = [fitted.lower_bound(X) for fitted in fits]
-    several = clone(estimator).set_params(n_init=3, random_state=0)
-    assert_same_fit(quietly(several.fit, X), fits[int(np.argmax(bounds))])
-    assert several.lower_bound(X) == max(bounds)
-
-
 # -- streams ---------------------------------------------------------------------------
 
 

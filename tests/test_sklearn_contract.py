@@ -389,9 +389,3 @@ def test_grid_search(texts, grid):
     for name, value in found.best_params_.items():
         assert repr(found.best_estimator_.get_params()[name]) == repr(value)
     assert found.score(texts) > -np.log(60)
-
-
-def test_grid_search_over_temperings(texts):
-    lda = TemperedLDA(4, learning_rate=0.3, tempering=Annealing(), random_state=0)
-    grid = {"temperedlda__tempering__schedule__start": [2, 9]}
-    assert len(set(search(grid, texts, 1, lda).cv_results_["mean_test_score"])) == 2

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA, TemperedGaussianMixture, TemperedLDA, schedules
 from sktemper._engine import History
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
-from sktemper.schedules import ExponentialSchedule, LinearSchedule, StepSchedule
+from sktemper.schedules import LinearSchedule, StepSchedule
 from sktemper.tempering import Annealing
 
 SCHEDULE = LinearSchedule(start=3, length=8)
@@ -27,12 +26,6 @@ def lda_of(cls=AnnealedLDA, **parameters):
         parameters = {"schedule": SCHEDULE, **parameters}
     defaults = {"batch_size": 20, "random_state": 0, "topic_word_prior": 0.25}
     return cls(4, **{**defaults, **parameters})
-
-
-def stream(lda, X, borders):
-    for start, stop in zip([0, *borders], [*borders, X.shape[0]], strict=True):
-        lda.partial_fit(X[start:stop])
-    return lda
 
 
 def assert_same_state(one, other):
@@ -52,33 +45,6 @@ def total_of_last_step(lda, X):
 
 
 # -- pieces ----------------------------------------------------------------------------
-
-
-@pytest.mark.every(4)
-@pytest.mark.parametrize(
-    "lda",
-    [
-        lda_of(),
-        lda_of(target="likelihood", learning_rate=0.1),
-        lda_of(schedule=StepSchedule(LinearSchedule(start=2, length=6), every=2)),
-        lda_of(schedule=ExponentialSchedule(length=0.7, unit="passes")),
-        lda_of(schedule=None),
-        lda_of(TemperedLDA, tempering=Annealing(SCHEDULE, "posterior")),
-        lda_of(TemperedLDA, tempering=None, shuffle=False),
-    ],
-    ids=range(7),
-)
-@pytest.mark.parametrize("borders", [[20, 40, 60, 80, 100], [60], [20, 100]])
-def test_pieces_are_cut_in_order(counts, lda, borders):
-    # a random start, because a spectral start depends on the first piece
-    whole = clone(lda).set_params(total_samples=200, init_params="random")
-    whole.partial_fit(counts)
-    parts = stream(clone(whole), counts, borders)
-    assert whole.n_batch_iter_ == 6
-    assert_same_state(whole, parts)
-    # Another order gives another result, so nothing was shuffled.
-    turned = clone(whole).partial_fit(counts[::-1])
-    assert not np.array_equal(turned.components_, whole.components_)
 
 
 def test_a_pass_without_shuffling_takes_rows_in_order(counts):
@@ -135,20 +101,6 @@ def test_a_first_chunk_may_be_smaller_than_the_model(counts):
     assert lda.components_.shape == (30, 60)
     lda.partial_fit(counts[:0:-1])
     assert np.isfinite(lda.transform(counts)).all()
-
-
-def test_later_chunks_have_the_first_ones_features_and_dtype(counts):
-    lda = lda_of(TemperedLDA, tempering=None).partial_fit(
-        counts[:20].astype(np.float32)
-    )
-    before = lda.components_
-    with pytest.raises(ValueError, match="X has 59 features, but TemperedLDA is exp"):
-        lda.partial_fit(counts[:, :59])
-    np.testing.assert_array_equal(lda.components_, before)
-    lda.partial_fit(counts)
-    assert lda.components_.dtype == lda.transform(counts).dtype == np.float32
-    with pytest.raises(NotFittedError):
-        clone(lda).transform(counts)
 
 
 # -- totals ----------------------------------------------------------------------------
@@ -345,30 +297,6 @@ def test_a_constant_rate_follows_drift():
 
 
 # -- text ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "vectorizer",
-    [
-        HashingVectorizer(n_features=2**10, alternate_sign=False, norm=None),
-        CountVectorizer(vocabulary=[f"word{v:02d}" for v in range(60)]),
-    ],
-    ids=["hashed", "fixed"],
-)
-def test_chunks_of_text(texts, vectorizer):
-    lda = lda_of(learning_rate=RobbinsMonro(1))
-    for start in range(0, len(texts), 33):
-        lda.partial_fit(vectorizer.transform(texts[start : start + 33]))
-    assert lda.n_batch_iter_ == 3 * 2 + 2
-    X = vectorizer.transform(texts)
-    assert lda.score(X) > -np.log(60)
-    assert lda.transform(X).shape == (120, 4)
-
-
-def test_signed_hashes_are_refused(texts):
-    X = HashingVectorizer(n_features=2**6).transform(texts)
-    with pytest.raises(ValueError, match="Negative values"):
-        lda_of().partial_fit(X)
 
 
 def test_the_history_of_an_endless_stream_stays_small():

@@ -224,10 +224,6 @@ def test_copies_and_empty_topics_are_warned_of():
     assert "merge_topics()" in messages[1]
 
 
-def test_topics_that_differ_are_not_warned_of(debian):
-    AnnealedLDA(8, random_state=0, max_iter=5).fit(debian[0])
-
-
 # -- merging ---------------------------------------------------------------------------
 
 
