@@ -9,10 +9,10 @@ docstrings of estimators are completed when they are imported.
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict, TypeVar
 
+from .._utils._docstrings import descriptions, with_parameters
 from .._utils._typing import Duration, Float, Int, Seed
 from ..learning_rates import LearningRate
 from ..renewals import Renewals
@@ -158,33 +158,12 @@ def completed(others: Mapping) -> Callable[[Constructor], Constructor]:
 
 
 # -- docstrings ------------------------------------------------------------------------
-SECTION = re.compile(r"\n\n(?=\w[\w ]*\n-{3,}\n)")
-PARAMETERS = "Parameters\n----------\n"
-ENTRY = re.compile(r"^(?=\w+ : )", re.M)
-
-
-def sections(cls):
-    """Return the summary and the sections of the docstring of a class."""
-    return SECTION.split(inspect.cleandoc(vars(cls)["__doc__"]))
-
-
-def descriptions(cls):
-    """Return the descriptions of parameters in the docstring of a class, by name."""
-    texts = sections(cls) if vars(cls).get("__doc__") else []
-    text = next((text for text in texts if text.startswith(PARAMETERS)), "")
-    entries = ENTRY.split(text.removeprefix(PARAMETERS))[1:]
-    return {entry.partition(" : ")[0]: entry.rstrip() for entry in entries}
-
-
 def complete_docstring(cls):
     """Add descriptions of inherited parameters to the docstring of an estimator."""
     if "__init__" not in vars(cls) or not vars(cls).get("__doc__"):
         return
     known = {}
     for base in reversed(cls.__mro__):
-        known |= descriptions(base)
+        known |= descriptions(vars(base).get("__doc__"))
     names = inspect.signature(cls.__init__).parameters
-    entries = "\n".join(known[name] for name in names if name in known)
-    summary, *others = sections(cls)
-    others = [text for text in others if not text.startswith(PARAMETERS)]
-    cls.__doc__ = "\n\n".join([summary, PARAMETERS + entries, *others])
+    cls.__doc__ = "\n\n".join(with_parameters(cls.__doc__, known, names))

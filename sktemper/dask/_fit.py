@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._engine import Source
 from .._estimator import TemperedEstimator
 from .._estimator._estimator import Estimator
+from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Int, StrPath
 from ._checkpoints import Checkpoints
 from ._cluster import client_of
@@ -129,6 +130,7 @@ def _validation(client, X_val):
     return X_val
 
 
+@completed_by(fit, "Raises")
 def partial_fit(
     estimator: Estimator,
     X: DataLike,
@@ -142,24 +144,13 @@ def partial_fit(
 
     Parameters
     ----------
-    estimator : TemperedEstimator
-        As in `fit`; training of a fitted estimator continues.
-    X, client, sample_weight : dask array or the like, Client, array-like
-        See `fit`.
     times : array-like of shape (n_samples,) or scalar, default=None
         Dates or times of the samples, as in ``partial_fit`` of the estimator.
-    covariates : DataFrame or array-like, default=None
-        See `fit`.
 
     Returns
     -------
     estimator : TemperedEstimator
         The same estimator.
-
-    Raises
-    ------
-    TypeError, ValueError, ConnectionError
-        As in `fit`.
 
     Notes
     -----

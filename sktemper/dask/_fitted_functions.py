@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine import Source
 from .._estimator import mean_score
+from .._utils._docstrings import completed_by
 from .._utils._results import portable_copy
 from .._utils._typing import DataLike
 from ._cluster import client_of
 from ._collections import OnCluster, not_a_collection
-from ._fit import estimator_of, given_arguments, weights_of
+from ._fit import estimator_of, fit, given_arguments, weights_of
 
 if TYPE_CHECKING:
     from dask.array import Array
@@ -86,25 +87,16 @@ def transform(
     return _lazily(estimator, "transform", X, client, covariates)
 
 
+@completed_by(transform, "Raises")
 def predict(
     estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
 ) -> Array:
     """Return the predictions of each block lazily, as in `transform`.
 
-    Parameters
-    ----------
-    estimator, X, client : TemperedEstimator, dask array or the like, Client
-        See `transform`.
-
     Returns
     -------
     predicted : dask array of shape (n_samples,) or (n_samples, n_items)
         Labels from mixtures; ratings of all items from matrix factorizations.
-
-    Raises
-    ------
-    NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
-        As in `transform`.
 
     Examples
     --------
@@ -122,25 +114,16 @@ def predict(
     return _lazily(estimator, "predict", X, client)
 
 
+@completed_by(transform, "Raises")
 def predict_proba(
     estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
 ) -> Array:
     """Return the responsibilities of each block lazily, as in `transform`.
 
-    Parameters
-    ----------
-    estimator, X, client : TemperedEstimator, dask array or the like, Client
-        See `transform`.
-
     Returns
     -------
     responsibilities : dask array of shape (n_samples, n_components)
         Rows sum to 1.
-
-    Raises
-    ------
-    NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
-        As in `transform`.
 
     Examples
     --------
@@ -158,6 +141,7 @@ def predict_proba(
     return _lazily(estimator, "predict_proba", X, client)
 
 
+@completed_by(transform, "Raises")
 def score_samples(
     estimator: TemperedEstimator,
     X: DataLike,
@@ -167,22 +151,10 @@ def score_samples(
 ) -> Array:
     """Return the score of each sample lazily, as in `transform`.
 
-    Parameters
-    ----------
-    estimator, X, client : TemperedEstimator, dask array or the like, Client
-        See `transform`.
-    covariates : DataFrame or array-like, default=None
-        See `transform`.
-
     Returns
     -------
     scores : dask array of shape (n_samples,)
         Scores in nats, see `TemperedEstimator.score_samples`.
-
-    Raises
-    ------
-    NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
-        As in `transform`.
 
     Examples
     --------
@@ -273,6 +245,7 @@ def _shard(part, n_features):
 
 
 # -- numbers ---------------------------------------------------------------------------
+@completed_by(fit)
 def score(
     estimator: TemperedEstimator,
     X: DataLike,
@@ -287,12 +260,6 @@ def score(
     ----------
     estimator : TemperedEstimator
         Fitted estimator.
-    X : dask array, list of Delayed or Future, or collection on disk
-        Samples, as in `fit`.
-    client, sample_weight : distributed.Client, array-like or dask array
-        See `fit`.
-    covariates : DataFrame or array-like, default=None
-        For LDA, the covariates of the documents, see `fit`.
 
     Returns
     -------
@@ -343,6 +310,7 @@ def _score_of_block(model, block, prepared, of_rows):
     return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 
+@completed_by(score)
 def lower_bound(
     estimator: TemperedEstimator,
     X: DataLike,
@@ -355,14 +323,8 @@ def lower_bound(
 
     Parameters
     ----------
-    estimator : TemperedEstimator
-        Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
         All of the data, as in `fit`.
-    client, sample_weight : distributed.Client, array-like or dask array
-        See `fit`.
-    covariates : DataFrame or array-like, default=None
-        For LDA, the covariates of the documents, see `fit`.
 
     Returns
     -------

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._engine import Data, Source, rows_with
 from .._utils._arguments import check_flag, positive_int
+from .._utils._docstrings import completed_by
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
 from ._folder import NAMES, generation_folder, read_meta
@@ -228,15 +229,11 @@ class Collection(Source):
         return rows_with(values, self.shape, self.dtype, self.kind != "dense")
 
 
+@completed_by(Collection, "Raises")
 def open_counts(
     folder: StrPath, n_parts: Int | None = None, *, verify: bool = True
 ) -> Collection:
     """Open counts that `write_counts` wrote.
-
-    Parameters
-    ----------
-    folder, n_parts, verify : str or path, int, bool
-        See `Collection`.
 
     Returns
     -------
@@ -257,20 +254,11 @@ def open_counts(
     return _open(folder, "counts", n_parts, verify)
 
 
+@completed_by(open_counts, "Returns", "Raises")
 def open_dense(
     folder: StrPath, n_parts: Int | None = None, *, verify: bool = True
 ) -> Collection:
     """Open dense data that `write_dense` wrote.
-
-    Parameters
-    ----------
-    folder, n_parts, verify : str or path, int, bool
-        See `Collection`.
-
-    Returns
-    -------
-    collection : Collection
-        The open collection.
 
     Examples
     --------
@@ -286,15 +274,11 @@ def open_dense(
     return _open(folder, "dense", n_parts, verify)
 
 
+@completed_by(open_counts, "Raises")
 def open_ratings(
     folder: StrPath, n_parts: Int | None = None, *, verify: bool = True
 ) -> Collection:
     """Open ratings that `write_ratings` wrote.
-
-    Parameters
-    ----------
-    folder, n_parts, verify : str or path, int, bool
-        See `Collection`.
 
     Returns
     -------

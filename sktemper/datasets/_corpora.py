@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from .._utils._docstrings import completed_by
 from .._utils._frames import frame_library
 from .._utils._sklearn import csr_container
 
@@ -105,15 +106,11 @@ def load_election_survey(*, output: Literal["pandas", "polars"] = "pandas") -> B
     return Bunch(data=data, DESCR=_text("election_survey.rst"), filename=str(path))
 
 
+@completed_by(load_election_survey, "Raises")
 def load_python_changes(*, output: Literal["pandas", "polars"] = "pandas") -> Bunch:
     """Load texts with dates: the changes of Python from 2015 to 2025.
 
     Each of the 11,246 short texts describes a change of CPython.
-
-    Parameters
-    ----------
-    output : {"pandas", "polars"}, default="pandas"
-        Library of the data frame.
 
     Returns
     -------
@@ -126,13 +123,6 @@ def load_python_changes(*, output: Literal["pandas", "polars"] = "pandas") -> Bu
             The full description of the data set, with its licence.
         filename : str
             The path of the table, a compressed CSV file.
-
-    Raises
-    ------
-    ValueError
-        If ``output`` is not a library.
-    ImportError
-        If the library is not installed.
 
     Examples
     --------

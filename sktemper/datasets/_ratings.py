@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._ranking._labels import label_array, labelled, listed
 from .._utils._arguments import check_arguments
+from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, SparseMatrix
@@ -95,6 +96,7 @@ default=None
     return labelled(X, *labels), *labels
 
 
+@completed_by(ratings_matrix)
 @check_arguments(
     duplicates=[StrOptions({"sum", "one", "error"})],
     unknown=[StrOptions({"error", "ignore"})],
@@ -118,15 +120,9 @@ def interactions_matrix(
     weights : array-like of shape (n_interactions,), default=None
         Weight of each interaction, such as a count or a duration; not negative.  None
         gives each interaction the weight 1.  Interactions of weight 0 are left out.
-    user_labels, item_labels : array-like of shape (n_users,) or (n_items,), \
-default=None
-        Labels of the rows and of the columns, as in `ratings_matrix`.
     duplicates : {"sum", "one", "error"}, default="sum"
         Treatment of several interactions of a user with an item: add their weights,
         take the largest weight (1 if no weights are given), or raise an error.
-    unknown : {"error", "ignore"}, default="error"
-        Treatment of users and items that are not in the given labels: raise an error,
-        or leave their interactions out.
 
     Returns
     -------

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._utils._arguments import check_arguments, is_integer, refuse
 from .._utils._csr import is_canonical
+from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
 from ._lines import LARGEST_SIZE, SIZE, Batches, Lines, first_that_fails, words_of
 
@@ -97,6 +98,7 @@ def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     return Batches(lambda: _entry_batches(lines, 3, sizes, np.int64), names)
 
 
+@completed_by(read_uci, "Returns")
 @check_arguments(documents=[StrOptions({"rows", "columns"})])
 def read_matrix_market(
     path: StrPath,
@@ -113,16 +115,9 @@ def read_matrix_market(
     path : str or path
         The file, which may be compressed by gzip, such as a file that gensim's
         `MmCorpus` wrote.
-    vocab : str or path, default=None
-        File with one word per line.
     documents : {"rows", "columns"}, default="rows"
         Whether the documents, which are the rows of the result, are rows or columns of
         the matrix in the file.  The entries must be sorted by document.
-
-    Returns
-    -------
-    batches : iterable of CSR arrays
-        Batches for `write_counts`, with the words as ``feature_names``.
 
     Raises
     ------
@@ -219,6 +214,7 @@ def read_svmlight(
     return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
 
 
+@completed_by(read_matrix_market)
 @check_arguments(n_features=[SIZE, None])
 def read_lda_c(
     path: StrPath, vocab: StrPath | None = None, *, n_features: Int | None = None
@@ -230,10 +226,6 @@ def read_lda_c(
 
     Parameters
     ----------
-    path : str or path
-        The file, which may be compressed by gzip.
-    vocab : str or path, default=None
-        File with one word per line.
     n_features : int, default=None
         Number of columns.  None takes the number of words in ``vocab``.  Without
         ``vocab``, an additional pass over the file finds the number.

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_array
 
 from .._utils._arguments import check_arguments
+from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, Int, StrPath
 from .._utils._validation import check_sparse, check_unmasked
 from ._blocks import Block, checksum, smallest
@@ -121,6 +122,7 @@ def write_counts(
     return _written(folder, settings, batches, source, names, shard_rows, overwrite)
 
 
+@completed_by(write_counts, "Returns")
 @check_arguments(**PARAMETERS)
 def write_dense(
     folder: StrPath,
@@ -134,22 +136,11 @@ def write_dense(
 
     Parameters
     ----------
-    folder : str or path
-        Folder, as in `write_counts`.
     batches : iterable of array-likes of shape (n_rows, n_features)
         Values.  The types float32 and float64 are kept; other types become float64.
         NaN is a missing value.
-    shard_rows : int, default=None
-        See `write_counts`.
     feature_names : array-like of str of shape (n_features,), default=None
         Names of the columns.  None takes the column names of data frames.
-    overwrite : bool, default=False
-        See `write_counts`.
-
-    Returns
-    -------
-    collection : Collection
-        The open collection.
 
     Raises
     ------

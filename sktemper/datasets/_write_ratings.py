@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._utils._arguments import check_arguments
+from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
 from .._utils._validation import check_unmasked
 from ._blocks import Block, checksum
@@ -20,7 +21,7 @@ from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import LABELS, remove, writing
 from ._ratings import DUPLICATES, csr_of_keys, labels_of, merged
 from ._shards import PARAMETERS, ShardWriter, Stamps, check_batches
-from ._write import MOST_EXACT, check_numbers, stored
+from ._write import MOST_EXACT, check_numbers, stored, write_counts
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
 #: triples of a run that are inspected to divide the users into ranges.
@@ -30,6 +31,7 @@ BYTES_AT_ONCE, LOOKED_AT = 2**27, 2**10
 LONGEST_LABEL = 256
 
 
+@completed_by(write_counts)
 @check_arguments(**PARAMETERS, duplicates=[DUPLICATES])
 def write_ratings(
     folder: StrPath,
@@ -46,8 +48,6 @@ def write_ratings(
 
     Parameters
     ----------
-    folder : str or path
-        Folder, as in `write_counts`.
     batches : iterable
         Triples (users, items, ratings) of array-likes of shape (n_ratings,), or tables
         with the columns ``user``, ``item`` and ``rating``, or with three columns in
@@ -57,8 +57,6 @@ def write_ratings(
         first or the last rating, or take the mean.
     shard_rows : int, default=None
         Number of users of each shard but the last, as in `write_counts`.
-    overwrite : bool, default=False
-        Whether to replace a collection in the folder, as in `write_counts`.
 
     Returns
     -------

@@ -26,6 +26,7 @@ from .._ranking._best import Rescoring, UserEntries, products
 from .._ranking._recommender import RecommenderMixin, initial_vectors
 from .._utils._arguments import Interval, check_flag, check_scale, is_number, refuse
 from .._utils._cache import read_only
+from .._utils._docstrings import completed_by
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
@@ -435,6 +436,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         """Expected noise variances of the fitted users, ndarray of shape (n_users,)."""
         return self._noise_variances(self._fitted_users()[1])
 
+    @completed_by(RecommenderMixin.recommend, "Raises")
     def recommend(
         self,
         X: Any,
@@ -456,8 +458,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             Rows of ratings of any users; or users of the last `fit` or `partial_fit`,
             of shape (n_samples,): labels such as ``["u195"]`` if the data had labels,
             and otherwise row numbers.
-        n_items : int, default=10
-            Number of items to recommend to each user, at most the number of items.
         rank_by : {"likely", "rating"}, default="likely"
             "likely" ranks by the share of the item in all ratings, `item_popularity_`,
             times the probability that its rating reaches the threshold; "rating" by the
@@ -467,18 +467,12 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             ``global_mean_``.  ``rank_by="rating"`` ignores this parameter.
         exclude_seen : bool, default=True
             Whether to leave out the items that a user has rated.
-        exclude : array-like of labels, default=None
-            Items that are recommended to no user; column numbers if the data had no
-            labels.
         clip : tuple of (float, float), default=None
             Ends of the scale, such as ``(1, 5)``, to which expected ratings are clipped
             after ranking.
         return_std : bool, default=False
             Whether to also return the standard deviations of ratings, which include the
             noise.
-        output : {"pandas", "polars"}, default=None
-            Library of the data frame to return.  None returns a pandas data frame if
-            ``X`` are labels, and arrays otherwise.
 
         Returns
         -------
@@ -514,6 +508,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             columns = {"score": scores} | columns
         return self._shown(query, items, columns, output)
 
+    @completed_by(RecommenderMixin.item_scores)
     def item_scores(
         self,
         X: Any,
@@ -525,8 +520,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_items), or labels
-            Users, as in `recommend`.
         rank_by : {"likely", "rating"}, default="likely"
             Score to return, as in `recommend`.
         threshold : float, default=None

@@ -8,8 +8,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._utils._arguments import check_arguments
+from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Seed
 from .._utils._validation import check_sparse, check_unmasked
+from ._ratings import is_odd, kept
 from ._topics import BLOCK, check_columns, components_of, scaled
 
 _COMPLETION_CONSTRAINTS = {
@@ -99,7 +101,9 @@ def completion_log_likelihood(
         block.sum_duplicates()  # in float64, as sums may overflow the dtype of X
         block.eliminate_zeros()
         observed, held_out = _SPLITS[split](block, random)
-        given = _TEMPERATURES[temperatures](estimator, observed)
+        given = {}  # no keyword, so that `transform` of any estimator works
+        if temperatures == "learned":
+            given = {"temperature": _learned_temperatures(estimator, observed)}
         doc_topic = np.asarray(estimator.transform(observed, **given), dtype=np.float64)
         words = held_out.tocoo()
         totals = doc_topic.sum(axis=1)
@@ -123,6 +127,7 @@ def completion_log_likelihood(
     return float(score / total)
 
 
+@completed_by(completion_log_likelihood, "Raises")
 @check_arguments(**_COMPLETION_CONSTRAINTS)
 def perplexity(
     estimator: Any,
@@ -138,30 +143,10 @@ def perplexity(
     words in a uniform distribution under which the held-out words would have the same
     log-likelihood.
 
-    Parameters
-    ----------
-    estimator : object
-        A fitted topic model with ``transform`` and ``topic_word_`` or ``components_``.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts.
-    split : {"words", "tokens"}, default="words"
-        As in `completion_log_likelihood`.
-    temperatures : {"unit", "learned"}, default="unit"
-        As in `completion_log_likelihood`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the random split with ``split="tokens"``.
-
     Returns
     -------
     perplexity : float
         Lower is better; uniform topics have the size of the vocabulary.
-
-    Raises
-    ------
-    ValueError
-        If nothing is held out, or if ``split="tokens"`` and a count is not an integer.
-    AttributeError
-        If ``temperatures="learned"`` and the estimator has no temperatures.
 
     See Also
     --------
@@ -196,29 +181,15 @@ def _distributions(estimator, n_features):
     return components / totals
 
 
-def _unit_temperatures(estimator, observed):
-    return {}  # no keyword, so that `transform` of any estimator works
-
-
 def _learned_temperatures(estimator, observed):
     if hasattr(estimator, "temperatures"):
-        return {"temperature": estimator.temperatures(observed)}
-    return {"temperature": estimator.temperature_}
-
-
-_TEMPERATURES = {"unit": _unit_temperatures, "learned": _learned_temperatures}
-
-
-def _with_data(X, data):
-    part = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape, copy=True)
-    part.eliminate_zeros()
-    return part
+        return estimator.temperatures(observed)
+    return estimator.temperature_
 
 
 def _split_words(X, random):
-    lengths = np.diff(X.indptr)
-    even = (np.arange(X.nnz) - np.repeat(X.indptr[:-1], lengths)) % 2 == 0
-    return _with_data(X, X.data * even), _with_data(X, X.data * ~even)
+    held_out = is_odd(X)
+    return kept(X, ~held_out), kept(X, held_out)
 
 
 def _split_tokens(X, random):
@@ -228,6 +199,12 @@ def _split_tokens(X, random):
         raise ValueError("split='tokens' needs integer counts; use split='words'.")
     half = random.binomial(counts, 0.5)
     return _with_data(X, half), _with_data(X, counts - half)
+
+
+def _with_data(X, data):
+    part = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape, copy=True)
+    part.eliminate_zeros()
+    return part
 
 
 _SPLITS = {"words": _split_words, "tokens": _split_tokens}

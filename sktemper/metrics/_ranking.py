@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
 from .._utils._arguments import Interval, check_arguments
+from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn
 from .._utils._typing import DataLike, Float, Int
@@ -108,6 +109,7 @@ def precision_at_k(
     return _measured(scores, X_test, X_seen, relevant, ("precision", k), per_user)
 
 
+@completed_by(precision_at_k, "Returns", "Raises", "See Also")
 @check_arguments(**_CONSTRAINTS)
 def recall_at_k(
     scores: Any,
@@ -125,37 +127,6 @@ def recall_at_k(
     ranking.  A common variant divides by :math:`|R|` instead, and has smaller values.
     Equal scores count as in `precision_at_k`.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items, as in `precision_at_k`.
-    X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        Held-out data, as in `precision_at_k`.
-    k : int, default=10
-        Number of items shown to a user.
-    X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users, as in `precision_at_k`.
-    relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item; None uses all entries.
-    per_user : bool, default=False
-        Whether to return the value of each user instead of the mean.
-
-    Returns
-    -------
-    value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items; or the value of each user, NaN for
-        users without relevant items.  `ranking_report` counts the users of both kinds.
-
-    Raises
-    ------
-    ValueError
-        If no user has relevant items, shapes or labels differ, or a score is NaN.
-
-    See Also
-    --------
-    ranking_report : Several measures in one pass.
-    sktemper.model_selection.train_test_split_entries : Hide part of each user's items.
-
     References
     ----------
     .. [1] D. Liang, R. Krishnan, M. Hoffman, T. Jebara, "Variational autoencoders for
@@ -172,6 +143,7 @@ def recall_at_k(
     return _measured(scores, X_test, X_seen, relevant, ("recall", k), per_user)
 
 
+@completed_by(precision_at_k, "Returns", "Raises", "See Also")
 @check_arguments(**_CONSTRAINTS)
 def ndcg_at_k(
     scores: Any,
@@ -189,37 +161,6 @@ def ndcg_at_k(
     :math:`\sum_{r=1}^{\min(k, |R|)} 1 / \log_2(1 + r)` [1]_, where R is the set of the
     user's relevant items.  All relevant items have the same gain, and equal scores
     count as in `precision_at_k`.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items, as in `precision_at_k`.
-    X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        Held-out data, as in `precision_at_k`.
-    k : int, default=10
-        Number of items shown to a user.
-    X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users, as in `precision_at_k`.
-    relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item; None uses all entries.
-    per_user : bool, default=False
-        Whether to return the value of each user instead of the mean.
-
-    Returns
-    -------
-    value : float or ndarray of shape (n_users,)
-        Mean over the users with relevant items; or the value of each user, NaN for
-        users without relevant items.  `ranking_report` counts the users of both kinds.
-
-    Raises
-    ------
-    ValueError
-        If no user has relevant items, shapes or labels differ, or a score is NaN.
-
-    See Also
-    --------
-    ranking_report : Several measures in one pass.
-    sktemper.model_selection.train_test_split_entries : Hide part of each user's items.
 
     Notes
     -----
@@ -242,6 +183,7 @@ def ndcg_at_k(
     return _measured(scores, X_test, X_seen, relevant, ("ndcg", k), per_user)
 
 
+@completed_by(precision_at_k)
 @check_arguments(
     X_test=_ENTRIES,
     measures=["array-like"],
@@ -260,17 +202,9 @@ def ranking_report(
 
     Parameters
     ----------
-    scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items, as in `precision_at_k`.
-    X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        Held-out data, as in `precision_at_k`.
     measures : list of str, default=("precision@10", "recall@20", "ndcg@100")
         Names of measures: "precision", "recall" or "ndcg", then "@" and k, for
         `precision_at_k`, `recall_at_k` and `ndcg_at_k`.
-    X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users, as in `precision_at_k`.
-    relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item; None uses all entries.
 
     Returns
     -------
@@ -380,18 +314,13 @@ def _entries(X, name, least=None):
 
 
 def _without(X, others):
-    """Return X without its entries that are also entries of ``others``."""
-    n_items = X.shape[1]
-    rows = np.repeat(np.arange(X.shape[0], dtype=np.int64), np.diff(X.indptr))
-    other_rows = np.repeat(
-        np.arange(X.shape[0], dtype=np.int64), np.diff(others.indptr)
-    )
-    is_left = ~np.isin(
-        rows * n_items + X.indices,
-        other_rows * n_items + others.indices,
-        assume_unique=True,
-    )
-    return kept(X, is_left)
+    """Return X without its entries that are also entries of ``others``.
+
+    All entries are 1, see `_entries`.
+    """
+    left = sparse.csr_array(X - X.multiply(others))
+    left.eliminate_zeros()
+    return left
 
 
 def _check_same_table(X_seen, X_test, same_shape):
@@ -424,12 +353,7 @@ def _scores_of(scores, X_seen, shape):
     )
     if not callable(getattr(scores, method, None)):
         check_unmasked(scores, "scores", may_be_nan=False)
-        scores = check_array(
-            scores,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            input_name="scores",
-        )
+        scores = _as_scores(scores)
         _check_shape("scores", scores.shape, shape)
         return lambda rows: scores[rows]
     if isinstance(scores, BaseEstimator):
@@ -441,13 +365,7 @@ def _scores_of(scores, X_seen, shape):
 
     def of_rows(rows):
         part = X_seen.iloc[rows] if hasattr(X_seen, "iloc") else X_seen[rows]
-        found = getattr(scores, method)(part)
-        found = check_array(
-            found,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            input_name="scores",
-        )
+        found = _as_scores(getattr(scores, method)(part))
         if found.shape != (part.shape[0], shape[1]):
             raise ValueError(
                 f"scores of {part.shape[0]} users have shape {found.shape}; expected "
@@ -456,6 +374,15 @@ def _scores_of(scores, X_seen, shape):
         return found
 
     return of_rows
+
+
+def _as_scores(values):
+    return check_array(
+        values,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        input_name="scores",
+    )
 
 
 def _candidates(scores, seen):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._labels import labels_of
 from .._utils._arguments import check_arguments, check_scale
+from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_distinct, check_sparse, check_unmasked
 from ._topics import BLOCK
@@ -71,7 +72,7 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     squared = n_ratings = 0
     for start in range(0, X.shape[0], rows):
         block = X[start : start + rows]
-        held_out = _is_odd(block)
+        held_out = is_odd(block)
         if not held_out.any():
             continue
         observed, rest = kept(block, ~held_out), kept(block, held_out).tocoo()
@@ -86,6 +87,7 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     return float(np.sqrt(squared / n_ratings))
 
 
+@completed_by(completion_rmse, "Returns")
 @check_arguments(**_CLIP_CONSTRAINTS)
 def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> float:
     """Return the root mean squared error of other ratings by the training users.
@@ -98,13 +100,6 @@ def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> f
     X : {array-like, sparse matrix} of shape (n_samples, n_items)
         Held-out ratings: the stored entries, or the entries that are not NaN.  The rows
         are the same users, in the same order, as in the training data.
-    clip : tuple of (float, float), default=None
-        The ends of the scale, such as ``(1, 5)``, to which predictions are clipped.
-
-    Returns
-    -------
-    rmse : float
-        Error in the unit of the ratings; lower is better.
 
     Raises
     ------
@@ -142,6 +137,7 @@ def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> f
     return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
 
 
+@completed_by(heldout_rmse)
 @check_arguments(X=["array-like", "sparse matrix"], levels=["array-like"])
 def interval_coverage(
     estimator: Any, X: DataLike, *, levels: ArrayLike = (0.5, 0.9)
@@ -158,9 +154,6 @@ def interval_coverage(
     estimator : object
         A fitted model whose ``predict_pairs`` has a parameter ``return_std``, such as
         `sktemper.TemperedMatrixFactorization`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_items)
-        Held-out ratings: the stored entries, or the entries that are not NaN.  The rows
-        are the same users, in the same order, as in the training data.
     levels : array-like of shape (n_levels,), default=(0.5, 0.9)
         Levels between 0 and 1.
 
@@ -226,7 +219,7 @@ def as_ratings(X, name="X", distinct=False):
     return sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
 
 
-def _is_odd(X):
+def is_odd(X):
     """Return whether each entry is the second, the fourth, ... of its row."""
     return (np.arange(X.nnz) - np.repeat(X.indptr[:-1], np.diff(X.indptr))) % 2 == 1
 

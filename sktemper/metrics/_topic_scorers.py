@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._arguments import Interval, check_arguments
+from .._utils._docstrings import completed_by
 from .._utils._typing import Int, Seed
 from ._completion import completion_log_likelihood
 from ._topics import npmi_coherence, topic_diversity
@@ -76,6 +77,7 @@ def _diversity(model, X, **parameters):
     return topic_diversity(model, **parameters)
 
 
+@completed_by(completion_log_likelihood)
 @check_arguments(
     split=[StrOptions({"words", "tokens"})],
     temperatures=[StrOptions({"unit", "learned"})],
@@ -91,10 +93,6 @@ def make_completion_scorer(
 
     Parameters
     ----------
-    split : {"words", "tokens"}, default="words"
-        As in `completion_log_likelihood`.
-    temperatures : {"unit", "learned"}, default="unit"
-        As in `completion_log_likelihood`.
     random_state : int, RandomState instance or None, default=0
         Seed of the random split with ``split="tokens"``.  With an int, all models are
         scored on the same halves.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from .._engine import matrices_of
 from .._utils._arguments import Interval, check_arguments
+from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked
 
@@ -182,6 +183,7 @@ def umass_coherence(
     return _coherence(topics_or_estimator, X, n_words, coherence)
 
 
+@completed_by(umass_coherence, "Raises")
 @check_arguments(**_COHERENCE_CONSTRAINTS)
 def npmi_coherence(
     topics_or_estimator: Any, X: DataLike, *, n_words: Int = 10
@@ -200,25 +202,15 @@ def npmi_coherence(
 
     Parameters
     ----------
-    topics_or_estimator : object or list of lists of int
-        A fitted model with ``components_``; or for each topic the column indices of its
-        words, the most probable first.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts of reference documents, or several parts of them: a list of such
         matrices, or a collection on disk.
-    n_words : int, default=10
-        Largest number of words of each topic to use.
 
     Returns
     -------
     coherence : ndarray of shape (n_topics,)
         Coherence of each topic, between -1 and 1; it is 0 if the words are independent,
         and higher is better.
-
-    Raises
-    ------
-    ValueError
-        If a topic has fewer than two words, or a word without a column in X.
 
     See Also
     --------
@@ -305,15 +297,13 @@ def _counts(X):
 
 
 # -- diversity -------------------------------------------------------------------------
+@completed_by(umass_coherence)
 @check_arguments(n_words=[Interval(Integral, 2, None, closed="left")])
 def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
     """Return the share of distinct words among the top words of all topics [1]_.
 
     Parameters
     ----------
-    topics_or_estimator : object or list of lists of int
-        A fitted model with ``components_``; or for each topic the column indices of its
-        words, the most probable first.
     n_words : int, default=25
         Largest number of words of each topic to use.
 

@@ -14,6 +14,7 @@ from sources import PACKAGE, objects, sources
 
 import sktemper
 from sktemper._estimator import Streaming, _constructors
+from sktemper._utils._docstrings import PARAMETERS, descriptions, sections
 from sktemper._utils._policy import Policy
 
 ESTIMATORS = {
@@ -55,14 +56,19 @@ DIFFERENT_KINDS = {
 
 # -- docstrings ------------------------------------------------------------------------
 def definitions():
-    """Return the docstrings of classes and functions in the source files."""
+    """Return the docstrings of classes and functions in the source files.
+
+    The second value is whether another docstring completes a docstring.
+    """
     found = {}
 
     def visit(body, module, prefix):
         for node in body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 name = f"{prefix}{node.name}"
-                found[module, name] = ast.get_docstring(node)
+                decorators = map(ast.unparse, node.decorator_list)
+                is_completed = any(d.startswith("completed_by(") for d in decorators)
+                found[module, name] = ast.get_docstring(node), is_completed
                 if isinstance(node, ast.ClassDef):
                     visit(node.body, module, f"{name}.")
 
@@ -96,18 +102,26 @@ def without_parameters(docstring):
 
 
 def test_docstrings_of_public_names_are_literals():
-    literal, n_compared = definitions(), 0
+    literal, n_compared, n_completed = definitions(), 0, 0
     for name, thing in documented():
         module = getattr(thing, "__module__", None) or ""
         if module.partition(".")[0] != "sktemper" or not thing.__doc__:
             continue
-        written = literal[module, thing.__qualname__]
+        written, is_completed = literal[module, thing.__qualname__]
         docstring = inspect.cleandoc(thing.__doc__)
         if name.removeprefix("sktemper.") in ESTIMATORS:
             written, docstring = map(without_parameters, (written, docstring))
-        assert written == docstring, name
+        if is_completed:
+            texts = [s for s in sections(written) if not s.startswith(PARAMETERS)]
+            assert set(texts) <= set(sections(docstring)), name
+            names = {*inspect.signature(thing).parameters} - {"self"}
+            assert names == descriptions(docstring).keys(), name
+            n_completed += 1
+        else:
+            assert written == docstring, name
         n_compared += 1
     assert n_compared > 500
+    assert n_completed > 20
 
 
 # -- constructors ----------------------------------------------------------------------
