@@ -207,6 +207,31 @@ BAD = {
         "(?s)contains NaN.*not observed are 0, or not stored",
         frozenset({"ImplicitFactorization"}),
     ),
+    "dislikes": (
+        with_entry(-1),
+        r"(?s)Negative values.*Leave dislikes of -1 out, by X.maximum\(0\)",
+        frozenset({"ImplicitFactorization"}),
+    ),
+    "labels of ratings": (
+        lambda X: [("ann", "x", 5.0), ("bob", "y", 4.0)],
+        r"(?s)dtype='numeric'.*sktemper.datasets.ratings_matrix",
+        frozenset({"MatrixFactorization"}),
+    ),
+    "labels of clicks": (
+        lambda X: np.array([("ann", "x"), ("bob", "y")], dtype=object),
+        "(?s)could not convert string.*sktemper.datasets.interactions_matrix",
+        frozenset({"ImplicitFactorization"}),
+    ),
+    "bags of words": (
+        lambda X: [[(0, 1), (3, 2)], [], [(1, 1)]],
+        r"(?s)with a sequence.*corpus2csc\(.*\).T",
+        frozenset({"LDA", "MultinomialMixture"}),
+    ),
+    "bags of one word": (
+        lambda X: [[(0, 1)], [(3, 2)]],
+        r"(?s)dim 3.*corpus2csc\(.*\).T",
+        frozenset({"LDA", "MultinomialMixture"}),
+    ),
     "annotated": (AnnData, "X is an AnnData object: pass adata.X", EVERY),
     "file": (CSRDataset, r"X is a CSRDataset, .* pass X.to_memory\(\)", EVERY),
     "masked": (lambda X: np.ma.masked_less(X, 0.5), "X is a masked array", EVERY),

@@ -227,6 +227,18 @@ def test_float32_is_near(case):
     assert model.lower_bound(X) == pytest.approx(expected.bound(), rel=1e-4)
 
 
+def test_covariances_in_float32_lose_no_digits_to_the_means():
+    X = sparse.csr_array(np.random.default_rng(3).random((4000, 12)) < 0.3) * 1.0
+    init = np.random.default_rng(1).normal(size=(3, 12))
+    model = ImplicitFactorization(3, init=init, max_iter=2, tol=0)
+    expected = brute_force_of(X, init, {})
+    for _ in range(2):
+        expected.sweep()
+    found = model.fit(X.astype(np.float32)).item_covariances_
+    # sums in float32 remain; E[x x^T] is up to 4,000 times the covariance
+    assert np.abs(found / expected.items[1] - 1).max() < 10 * np.finfo(np.float32).eps
+
+
 def test_a_minibatch_steps_toward_the_items_of_all():
     X = matrix_of()
     model = ImplicitFactorization(3, max_iter=2, tol=0, random_state=0).fit(X)

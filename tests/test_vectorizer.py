@@ -390,6 +390,25 @@ def test_a_stream_may_begin_without_words():
     assert vectorizer.vocabulary_ == {"aa": 0}
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (pandas.DataFrame({"n": [1], "words": ["bb"]}), r"column.*X\['words'\]"),
+        (pandas.DataFrame(), "data frame received"),
+        ([], "Found 0 documents"),
+    ],
+)
+def test_frames_and_nothing_are_no_texts(given, message):
+    vectorizer = StreamingCountVectorizer().fit(["aa"])
+    for make in (lambda: vectorizer, StreamingCountVectorizer):
+        for method in ("partial_fit", "partial_fit_transform", "fit", "transform"):
+            if len(given) == 0 and method in ("fit", "transform"):
+                continue  # as in CountVectorizer
+            with pytest.raises(ValueError, match=message):
+                getattr(make(), method)(given)
+    assert vectorizer.vocabulary_ == {"aa": 0} and vectorizer.n_tokens_ == 1
+
+
 @pytest.mark.parametrize("output", ["pandas", "polars"])
 def test_frames_have_the_words_as_columns(output):
     texts = pandas.Series(["aa bb", "bb bb"], index=[3, 5])

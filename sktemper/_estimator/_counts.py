@@ -84,8 +84,14 @@ class Lengths(NamedTuple):
         return fewer or self.empty_share > earlier.empty_share + MOST_EMPTY
 
 
+_ON_PAIRS = (
+    "Lists of pairs of ids and counts, as gensim has them, are made a matrix by "
+    "gensim.matutils.corpus2csc(corpus, num_terms=len(dictionary)).T."
+)
 #: Advice for data that are no counts, see `check_data`.
 ON_COUNTS = {
+    "setting an array element with a sequence": _ON_PAIRS,  # documents of any lengths
+    "with dim 3": _ON_PAIRS,  # documents of the same length
     "contains NaN": "The count of a word that does not occur is 0.",
     "Negative values": (
         "Counts are not negative. HashingVectorizer and FeatureHasher give hashes a "

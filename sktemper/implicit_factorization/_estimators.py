@@ -28,6 +28,16 @@ from ._pairs import Pairs, pair_values
 #: probably not meant as weights.
 FARTHEST_MEAN = 2.0
 
+#: Advice for data that are no pairs, see `check_data`.
+ON_PAIRS = {
+    "contains NaN": "Pairs that are not observed are 0, or not stored.",
+    "Negative values": (
+        "Leave dislikes of -1 out, by X.maximum(0) of a sparse matrix; or store likes "
+        "as 2 and dislikes as 1, with pair_weight=1.0 and pair_target=lambda x: x - 1."
+    ),
+    "text": "sktemper.datasets.interactions_matrix makes X of users and items.",
+}
+
 
 class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     r"""Factorization of implicit feedback: clicks, plays, purchases.
@@ -153,7 +163,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         X = check_data(
             self,
             X,
-            {"contains NaN": "Pairs that are not observed are 0, or not stored."},
+            ON_PAIRS,
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",
@@ -309,12 +319,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
 
         n is ``n_components``.
         """
-        state = self._state()
-        items, d = self._fitted_model().items(state.globals_), state.hyper.n_components
-        rows = items.table.swapaxes(0, 1).reshape(len(items.means), -1)
-        second_moments = unpacked(rows[:, : d * (d + 1) // 2], d)
-        means = items.means.astype(state.dtype)
-        return second_moments - means[:, :, None] * means[:, None, :]
+        return self._fitted_model().covariances(self._state().globals_)
 
     @property
     def user_factors_(self) -> np.ndarray:

@@ -628,14 +628,19 @@ class ImplicitFactorizationModel(ConjugateModel):
         return hyper._replace(is_start=False)
 
     def fisher_product(self, globals_, vector):
-        shape = self.n_features, self.n_natural
-        natural = np.reshape(self.natural_parameters(globals_), shape)
-        precision = unpacked(natural[:, : self.n_packed], self.n_components)
-        covariances = np.linalg.inv(precision)
-        means = np.einsum("nij,nj->ni", covariances, natural[:, self.n_packed :])
-        lower = np.tril_indices(self.n_components)
-        changes = np.reshape(vector, shape)
-        return packed_fisher_product(means, covariances[:, *lower], changes).ravel()
+        means, lower = self.items(globals_).means, np.tril_indices(self.n_components)
+        covariances = self.covariances(globals_)[:, *lower]
+        changes = np.reshape(vector, (self.n_features, -1))
+        return packed_fisher_product(means, covariances, changes).ravel()
+
+    def covariances(self, globals_):
+        """Return the items' covariances in float64.
+
+        E[x x^T] - E[x] E[x]^T would cancel digits of a table in float32.
+        """
+        natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
+        found = np.linalg.inv(unpacked(natural, self.n_components))
+        return unpacked(found[:, *np.tril_indices(self.n_components)], len(found[0]))
 
     def is_valid(self, globals_):
         natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))

@@ -173,6 +173,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         found = check_data(
             self,
             X,
+            {"text": "sktemper.datasets.ratings_matrix makes X of users and items."},
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",

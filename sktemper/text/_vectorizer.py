@@ -13,10 +13,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from .._utils._arguments import Interval, columns_of
 from .._utils._checksums import checked, with_checksum
-from .._utils._frames import frame_library
+from .._utils._frames import as_frame, frame_library, is_frame
 from .._utils._notices import warn
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, SparseMatrix
+from .._utils._validation import looks_like_text
 from ._frequencies import Chunk, WordFrequencies, admitted, as_documents
 
 #: Share of the tokens of a chunk above which tokens without a column cause a warning.
@@ -261,6 +262,7 @@ class StreamingCountVectorizer(
             raise ValueError(
                 "Iterable over raw text documents expected, string object received."
             )
+        _refuse_frames(raw_documents)
         self._validate_ngram_range()
         fresh = restart or not hasattr(self, "_frequencies")
         if self.vocabulary is not None:
@@ -273,7 +275,7 @@ class StreamingCountVectorizer(
         """Count the words of a fixed vocabulary, and the tokens of other words."""
         if fresh:
             CountVectorizer.fit_transform(self, [])  # checks the vocabulary
-        chunk = Chunk.from_documents(raw_documents, self.build_analyzer())
+        chunk = self._counted(raw_documents, restart)
         refused = chunk.columns(self.vocabulary_) < 0
         self._install(self.vocabulary_, WordFrequencies(), chunk, fresh)
         if not restart:
@@ -282,7 +284,7 @@ class StreamingCountVectorizer(
 
     def _grow(self, raw_documents, fresh, restart):
         """Give columns to new words, and count the words of the vocabulary."""
-        counted = Chunk.from_documents(raw_documents, self.build_analyzer())
+        counted = self._counted(raw_documents, restart)
         chunk, n_documents = counted.as_type(self.dtype, self.binary), counted.n_rows
         known = {} if fresh else self.vocabulary_
         before = WordFrequencies() if fresh else self._frequencies
@@ -316,6 +318,13 @@ class StreamingCountVectorizer(
         if not restart:
             self._warn_once_if_refused(counted, was_refused)
         return chunk.select(vocabulary)
+
+    def _counted(self, raw_documents, restart):
+        """Return the counts of documents; raise if a chunk of a stream has none."""
+        chunk = Chunk.from_documents(raw_documents, self.build_analyzer())
+        if not (restart or chunk.n_rows):
+            raise ValueError("Found 0 documents while a minimum of 1 is required.")
+        return chunk
 
     def _install(self, vocabulary, frequencies, chunk, fresh):
         """Set all attributes after a chunk at once, which Ctrl-C cannot interrupt."""
@@ -451,6 +460,7 @@ class StreamingCountVectorizer(
         X : CSR of shape (n_samples, n_features)
             Counts; a data frame after ``set_output``.
         """
+        _refuse_frames(raw_documents)
         return self._contained(super().transform(raw_documents), raw_documents)
 
     def set_output(
@@ -487,6 +497,16 @@ class StreamingCountVectorizer(
         index = raw_documents.index if hasattr(raw_documents, "iloc") else None
         return frames.DataFrame.sparse.from_spmatrix(
             sparse.csr_matrix(X), index=index, columns=names
+        )
+
+
+def _refuse_frames(raw_documents):
+    """Raise if texts are a data frame, whose items are the names of its columns."""
+    if is_frame(frame := as_frame(raw_documents)):
+        texts = (name for name in frame.columns if looks_like_text(frame[name]))
+        raise ValueError(
+            "Iterable over raw text documents expected, data frame received. Pass a "
+            f"column of texts, such as X[{next(texts, 'text')!r}]."
         )
 
 

@@ -49,7 +49,7 @@ WITHOUT_ROW = {
     "_warn_of_long_lists": "k of metrics; test_silent_mistakes",
     "warn_of_light_weights": "weights of sum 1; test_weights",
     "class_outcomes": "outcomes that are not normal; test_class_outcomes",
-    "RecommenderMixin._inspect_training_data": "a table of entries; test_silent_mistakes",
+    "RecommenderMixin._inspect_training_data": "entries; test_silent_mistakes",
     "TemperedMixedMixture._warn_of_unknown": "unknown categories; test_mixed_mixture",
 }
 #: Names that look like sites: a part of other messages, and a function of a check.
