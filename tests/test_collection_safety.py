@@ -1016,18 +1016,3 @@ def test_a_file_of_the_user_in_a_subfolder_stays(folder, collection):
     write_counts(folder, [np.eye(3)], overwrite=True)
     assert note.read_text() == "mine"
     assert not list(note.parent.glob("shard-*"))
-
-
-def test_a_writer_that_was_killed_while_it_wrote_the_description_continues(tmp_path):
-    folder, shards = tmp_path / "X", [np.eye(3), 2 * np.eye(3)]
-
-    def failing():
-        yield shards[0]
-        raise Stop
-
-    with pytest.raises(Stop):
-        write_counts(folder, failing(), shard_rows=3)
-    (folder / "meta.json.part").write_text("{")
-    write_counts(folder, shards, shard_rows=3)
-    X = np.concatenate([part.toarray() for part in open_counts(folder)])
-    np.testing.assert_array_equal(X, np.concatenate(shards))

@@ -7,7 +7,6 @@ import os
 import pickle
 import sys
 import threading
-import time
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -24,7 +23,6 @@ from sklearn.feature_extraction.text import (
 )
 from sklearn.pipeline import make_pipeline
 
-from sktemper._utils._linalg import sparse_rows
 from sktemper.datasets import (
     _lines,
     _parts,
@@ -469,51 +467,6 @@ def test_threads_share_what_is_open(tmp_path, monkeypatch):
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-# -- large shards ----------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def huge(tmp_path_factory):
-    """A mapped matrix of more than 2**31 entries, in files that use no disk space."""
-    folder, n_rows = tmp_path_factory.mktemp("huge"), 30_000_000
-    n_entries = 75 * n_rows  # 2.25e9
-    X = sparse.csr_array((n_rows, 100_000), dtype=np.uint8)
-    arrays = {}
-    for name, dtype in ("data", np.uint8), ("indices", np.int32):
-        path = folder / name
-        with path.open("wb") as file:
-            os.truncate(file.fileno(), n_entries * np.dtype(dtype).itemsize)
-        arrays[name] = np.memmap(path, dtype, mode="r+")
-    last = n_entries - 75 * 300
-    arrays["data"][last:] = 1
-    arrays["indices"][last:] = np.tile(np.arange(75), 300)
-    X.data, X.indices = arrays["data"], arrays["indices"]
-    X.indptr = np.arange(n_rows + 1, dtype=np.int64) * 75
-    return X
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="sparse files")
-@pytest.mark.parametrize("kind", ["neighbours", "scattered"])
-def test_a_block_of_two_billion_entries_is_gathered_quickly(kind, huge):
-    assert huge.indptr[-1] > 2**31
-    n_rows, seconds = huge.shape[0], []
-    rows = slice(n_rows - 256, n_rows)
-    if kind == "scattered":
-        rows = n_rows - 1 - np.random.default_rng(0).permutation(300)[:256]
-    for _ in range(8):
-        begin = time.thread_time()
-        block = sparse_rows(huge, rows)
-        seconds.append(time.thread_time() - begin)
-    assert block.shape == (256, 100_000) and block.nnz == 256 * 75
-    assert (block.data == 1).all()
-    assert np.array_equal(block.indices, np.tile(np.arange(75), 256))
-    assert min(seconds) <= 1e-3
-    tracemalloc.start()
-    sparse_rows(huge, rows)
-    assert tracemalloc.get_traced_memory()[1] < 2**22
-    tracemalloc.stop()
 
 
 # -- dense data ------------------------------------------------------------------------

@@ -132,15 +132,6 @@ def test_one_worker_and_two_do_the_same(client, documents):
 
 
 @pytest.mark.machine
-def test_streams_have_the_bits_of_threads(client, documents):
-    threads, cluster = (lda_of(batch_size=30, total_samples=240) for _ in range(2))
-    for _ in range(2):
-        threads.partial_fit(parts_of(documents, 50, 30))
-        skd.partial_fit(cluster, array_of(parts_of(documents, 50, 30)), client=client)
-    assert state_of(cluster) == state_of(threads)
-
-
-@pytest.mark.machine
 def test_covariates_have_the_bits_of_threads(client, documents, tmp_path):
     parts, options = parts_of(documents, 50, 30), {"client": client}
     given = {"covariates": np.arange(documents.shape[0]) % 3}

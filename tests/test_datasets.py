@@ -28,20 +28,6 @@ def debian():
     return load_debian_descriptions()
 
 
-def test_debian_counts(debian):
-    X = debian.data
-    assert sparse.isspmatrix_csr(X)
-    assert X.shape == (52_189, 6_000)
-    assert X.dtype == X.indices.dtype == X.indptr.dtype == np.int32
-    assert X.has_canonical_format
-    assert X.nnz == 1_334_974
-    assert X.sum(dtype=np.int64) == 1_786_203
-    assert X.data.min() == 1
-    assert X.data.max() == 703
-    assert X.sum(axis=1).min() == 15
-    assert sparse.load_npz(debian.filename).shape == X.shape
-
-
 def test_debian_names(debian):
     words, packages = debian.feature_names, debian.document_names
     assert words.shape == (6_000,)

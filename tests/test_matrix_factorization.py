@@ -2,9 +2,7 @@
 
 import functools
 import itertools
-import pickle
 import re
-import warnings
 
 import numpy as np
 import oracles
@@ -24,7 +22,6 @@ from sktemper.datasets import make_ratings, ratings_matrix
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.metrics import heldout_rmse
 from sktemper.noise import GradientNoise
-from sktemper.tempering import Annealing, GlobalTempering
 
 ESTIMATORS = (
     TemperedMatrixFactorization,
@@ -341,12 +338,6 @@ def test_users_without_ratings_are_those_of_the_prior():
     assert other.noise_variance_ == pytest.approx(model.noise_variance_)
 
 
-def test_items_without_ratings_are_those_of_the_prior():
-    model = plain(noise_variance=0.25, component_variance=1.0).fit(X)
-    np.testing.assert_array_equal(model.components_[:, 7], 0)
-    np.testing.assert_allclose(model.item_covariances_[7], np.eye(4))
-
-
 # -- scores ----------------------------------------------------------------------------
 
 
@@ -381,17 +372,6 @@ def test_predictive_intervals_are_calibrated():
     assert most == pytest.approx(0.9, abs=0.02)
 
 
-def test_useless_factors_die_out():
-    model = plain(8, max_iter=40).fit(X)
-    relevance = model.relevance_
-    assert relevance.shape == (8,)
-    assert (np.diff(relevance) <= 0).all()
-    assert (relevance[:2] > 0.3).all()
-    assert (relevance[2:] < 0.05).all()
-    exact = plain(2, max_iter=40).fit(X)
-    assert model.score(X) > exact.score(X) - 0.05
-
-
 # -- the same ratings in another form --------------------------------------------------
 
 
@@ -409,20 +389,6 @@ def test_zeros_are_ratings():
     assert not np.array_equal(other.components_, model.fit(zeros).components_)
     assert model.global_mean_ == pytest.approx(np.nanmean(ROUND))
     assert other.global_mean_ == pytest.approx(np.nanmean(ROUND[ROUND != 0]))
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "bool"])
-def test_integers_are_float64(kind, dtype):
-    whole = np.random.default_rng(0).integers(0, 6, (40, 9)).astype(dtype)
-    data = kind(whole)
-    model = plain(2, max_iter=4)
-    expected = clone(model).fit(data.astype(np.float64))
-    assert_same(model.fit(data), expected)
-    for output in (model.components_, model.transform(data), model.predict(data)):
-        assert output.dtype == np.float64
-    assert model.score(data) == expected.score(data)
 
 
 @pytest.mark.every(3)
@@ -519,16 +485,6 @@ def test_a_stream_may_begin_with_few_users():
     assert np.isfinite(nobody.partial_fit(X).predict(X)).all()
 
 
-@pytest.mark.every(7)
-@pytest.mark.parametrize("batch_size", [20, "auto"])
-@each_estimator
-def test_a_minibatch_fit_agrees_with_a_fit_to_all_ratings(cls, batch_size):
-    model = cls(3, batch_size=batch_size, max_iter=30, random_state=0).fit(X)
-    assert_valid(model)
-    whole = plain(max_iter=30).fit(X)
-    assert model.score(X) > whole.score(X) - 0.15
-
-
 @unsettled
 def test_weights_and_noise_go_together():
     """Noise also affects the posteriors of users, and weights of samples do not."""
@@ -604,34 +560,6 @@ def test_the_error_after_negative_noise_names_the_item_and_the_remedies():
     assert float(moment) == pytest.approx((covariances + squares).max(), rel=0.01)
 
 
-@pytest.mark.every(3)
-@unsettled
-@pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
-def test_no_temperature_crashes(target):
-    for temperature, batch_size in itertools.product((10.0, 1e6), (None, 40)):
-        model = AnnealedMatrixFactorization(
-            12,
-            schedule=lambda t, temperature=temperature: temperature,
-            target=target,
-            batch_size=batch_size,
-            max_iter=5,
-            random_state=0,
-        ).fit(X)
-        assert model.temperature_ == temperature
-        assert_valid(model)
-
-
-@unsettled
-def test_global_tempering_finds_the_noise():
-    """If the variance is too small, T is the residual divided by it."""
-    model = plain(
-        2, noise_variance=0.05, component_variance=1.0, noise_type="common", max_iter=60
-    )
-    model.set_params(tempering=GlobalTempering(cap=None)).fit(X)
-    # the fit explains a part of the noise as signal
-    assert 0.15 < model.temperature_ * 0.05 < 0.3
-
-
 def test_outliers_have_high_temperatures():
     data, random = X.copy(), np.random.default_rng(0)
     odd = np.zeros(X.shape, bool)
@@ -684,12 +612,6 @@ def test_given_parameters_do_not_change():
 # -- bad input -------------------------------------------------------------------------
 
 
-def with_entry(value):
-    data = X.copy()
-    data[0, 3] = value
-    return data
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -712,31 +634,6 @@ def test_bad_parameters_are_refused_by_name(name, value):
         assert not hasattr(model, "n_features_in_")
 
 
-def test_bad_data_leave_the_old_fit():
-    model = plain(warm_start=True).fit(X)
-    before = {
-        name: pickle.dumps(value)
-        for name, value in vars(model).items()
-        if name.endswith("_")
-    }
-    factors = model.user_factors_
-    for bad in (np.full((5, 25), np.nan), sparse.csr_array((4, 25))):
-        with pytest.raises(ValueError, match="X has no ratings"):
-            clone(model).fit(bad)
-    for method in ("fit", "partial_fit"):
-        for data in (with_entry(np.inf), X[:, :5], X[:0]):
-            with pytest.raises(ValueError):
-                getattr(model, method)(data)
-        with pytest.raises(ValueError, match="[Ww]eight"):
-            getattr(model, method)(X, sample_weight=-np.ones(150))
-    model.set_params(tempering=Annealing(lambda t: -1.0), warm_start=False)
-    with pytest.raises(ValueError, match="at least 1 and at most"):
-        model.fit(X[:50])
-    for name, value in before.items():
-        assert pickle.dumps(getattr(model, name)) == value
-    np.testing.assert_array_equal(model.user_factors_, factors)
-
-
 @pytest.mark.every(5)
 @unsettled
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -750,26 +647,6 @@ def test_ratings_of_any_scale(scale, dtype):
     )
     noise = other.noise_variance_ / scale**2
     assert noise == pytest.approx(one.noise_variance_, rel=tol)
-
-
-@pytest.mark.every(3)
-@unsettled
-@each_estimator
-def test_odd_shapes(cls):
-    for shape in ((1, 1), (1, 6), (6, 1), (3, 4), (40, 2)):
-        data = np.random.default_rng(0).normal(size=shape)
-        for n_components, biases in ((1, False), (5, True)):
-            model = cls(n_components, biases=biases, max_iter=9, random_state=0)
-            model.fit(data)
-            assert np.isfinite(model.predict(data)).all()
-            assert np.isfinite(model.lower_bound(data))
-    constant = cls(2, max_iter=9, random_state=0).fit(np.full((6, 5), 4.0))
-    np.testing.assert_allclose(constant.predict(np.full((6, 5), 4.0)), 4.0, atol=0.1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        lone = np.full((6, 5), np.nan)
-        lone[3, 2] = 4.0
-        assert np.isfinite(cls(2, max_iter=9).fit(lone).predict(lone)).all()
 
 
 # -- a noise variance for each user ----------------------------------------------------
@@ -813,15 +690,3 @@ def test_equal_noise_is_no_loss():
     assert users.noise_shape_ > 30
     assert users.score(data) == pytest.approx(common.score(data), abs=0.005)
     np.testing.assert_allclose(users.user_noise_variances_, 0.25, atol=0.1)
-
-
-@pytest.mark.every(2)
-@each_biases
-def test_intervals_of_unequal_users_are_calibrated(biases):
-    ratings, data, _ = unequal(800)
-    model = plain(2, biases=biases, max_iter=60).fit(data)
-    pairs = np.argwhere(np.isnan(data))
-    mean, std = model.predict_pairs(pairs, return_std=True)
-    away = np.abs(ratings[tuple(pairs.T)] - mean) / std
-    assert (away < 0.6745).mean() == pytest.approx(0.5, abs=0.04)
-    assert (away < 1.645).mean() == pytest.approx(0.9, abs=0.02)

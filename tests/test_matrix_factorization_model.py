@@ -18,7 +18,6 @@ from sktemper._simd import special
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import _users as module
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
-from sktemper.matrix_factorization._ratings import SHAPES, best_shape
 from sktemper.model import Powers, Request, Stopped
 from sktemper.tempering import GlobalTempering, LocalTempering
 
@@ -300,16 +299,6 @@ def test_the_kernel_of_added_rows_and_counts():
     )
 
 
-@pytest.mark.machine
-def test_the_kernel_of_sums_accepts_no_ratings():
-    table, _ = gaussians_of(3, True, 4, 0)
-    nothing = np.empty(0, np.int32), np.empty(0), None, table.table
-    assert _kernels.own_sums(np.zeros(1, int), *nothing, 3, True, NEVER).shape[0] == 0
-    assert not _kernels.own_sums(np.zeros(3, int), *nothing, 3, True, NEVER).any()
-    rated, sums = _kernels.other_sums(np.zeros(5, int), *nothing, 7, 3, True, NEVER)
-    assert len(rated) == len(sums) == 0
-
-
 @pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_moments(rank, biases, dtype, tol):
@@ -422,44 +411,6 @@ def sparse_of(X, cls=sparse.csr_array):
     return cls((values, (users, items)), shape=X.shape)
 
 
-def unsorted_with_duplicates(X):
-    """Return ratings divided into two entries each, in random order within rows."""
-    users, items, values = known_of(X)
-    users, items = np.tile(users, 2), np.tile(items, 2)
-    values = np.concatenate([0.75 * values, 0.25 * values])
-    order = np.lexsort((np.random.default_rng(0).random(len(users)), users))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=len(X)))])
-    return sparse.csr_array((values[order], items[order], starts), shape=X.shape)
-
-
-def test_any_form_of_the_ratings_is_the_same_block():
-    X = np.round(16 * ratings_of()) / 16
-    X[0, :4] = 0.0  # a rating of zero is a rating
-    model, dense, odd = model_of(), X, unsorted_with_duplicates(X)
-    parts = [part.copy() for part in (odd.data, odd.indices, odd.indptr)]
-    expected = model.initial_hyper(dense)
-    assert expected.global_mean == pytest.approx(np.nanmean(X))
-    assert expected.rating_variance == pytest.approx(np.nanvar(X))
-    for rows in (ALL, slice(2, 7), np.array([5, 2, 5, 0])):
-        block = model.take(dense, rows)
-        assert block.counts.tolist() == (~np.isnan(X[rows])).sum(axis=1).tolist()
-        numbers = np.arange(14)[rows]
-        for other in (sparse_of(X), sparse_of(X, sparse.csr_matrix), odd):
-            for one, two in zip(block, model.take(other, rows), strict=True):
-                np.testing.assert_array_equal(one, two)
-                assert one.dtype == two.dtype
-            np.testing.assert_array_equal(
-                model.units_per_row(other, numbers), block.counts
-            )
-        np.testing.assert_array_equal(model.units_per_row(dense, numbers), block.counts)
-    for other in (sparse_of(X), odd):
-        got = model.initial_hyper(other)
-        assert got.global_mean == pytest.approx(expected.global_mean, rel=1e-12)
-        assert got.noise_variance == pytest.approx(expected.noise_variance, rel=1e-12)
-    for one, two in zip(parts, (odd.data, odd.indices, odd.indptr), strict=True):
-        np.testing.assert_array_equal(one, two)
-
-
 def test_the_start():
     X = ratings_of()
     weight = np.random.default_rng(0).integers(0, 4, len(X))
@@ -489,22 +440,6 @@ def test_the_start():
         model.initial_hyper(X, np.zeros(len(X)))
     constant = model.initial_hyper(np.full((3, 9), 4.0))
     assert (constant.global_mean, constant.noise_variance) == (4.0, 1.0)
-
-
-@each_biases
-def test_items_start_at_given_values(biases):
-    init = np.random.default_rng(0).normal(size=(3, 9))
-    model = model_of(biases=biases, init=init)
-    X = ratings_of()
-    means = model.gaussians(model.initial_globals(X, np.random.RandomState(0))).means
-    np.testing.assert_allclose(means[:, :3], init.T)
-    assert not means[:, 3:].any()
-    one, same, other = (
-        model_of(biases=biases).initial_globals(X, np.random.RandomState(seed))
-        for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(one, same)
-    assert not np.array_equal(one, other)
 
 
 def test_columns_outside_of_the_matrix_are_refused():
@@ -659,28 +594,6 @@ def test_statistics_add_up():
 
 
 @each_biases
-def test_expected_errors_are_those_of_draws(biases):
-    model, X = model_of(2, biases=biases), ratings_of()
-    hyper, globals_ = begun(model, X)
-    block, prepared = model.take(X, ALL), model.prepare(globals_, hyper)
-    natural = model.users(block, prepared).parameters()
-    errors = model.residuals(block, block.values, prepared, model.gaussians(natural))
-    users, columns, values = known_of(X)
-    random, n = np.random.default_rng(0), 20_000
-    draws = [
-        [random.multivariate_normal(*one, n) for one in items_of(model, of)]
-        for of in (natural, globals_)
-    ]
-    for r in range(0, len(values), 7):
-        u, v = draws[0][users[r]], draws[1][columns[r]]
-        f = (u[:, :2] * v[:, :2]).sum(axis=1)
-        if biases:
-            f += u[:, 2] + v[:, 2]
-        squares = (values[r] - f) ** 2
-        assert abs(squares.mean() - errors[r]) < 5 * squares.std() / np.sqrt(n)
-
-
-@each_biases
 @pytest.mark.parametrize("b", [1.0, 0.5, 0.05])
 def test_with_known_items_the_bound_is_the_evidence(biases, b):
     """With a temperature, it is the evidence of the tempered likelihood."""
@@ -780,20 +693,6 @@ def bounds_of(model, X, powers, n=25, seed=0, **rest):
         globals_ = model.step(globals_, step.statistics, 1.0, powers, 1.0, learned)
         hyper = learned
     return np.array(bounds)
-
-
-@pytest.mark.every(7)
-@each_biases
-@pytest.mark.parametrize("settings", [{}, {"noise_variance": 0.5}, {"rank": 12}])
-@pytest.mark.machine
-def test_the_bound_never_falls_while_all_parameters_are_learned(biases, settings):
-    for X in (ratings_of(30), ratings_of(8, 9, 0.4, seed=1)):
-        for seed in range(2):
-            model = model_of(biases=biases, **settings)
-            bounds = bounds_of(model, X, Powers(), 60, seed)
-            assert np.isfinite(bounds).all()
-            assert np.diff(bounds).min() > -1e-9 * np.abs(bounds).max()
-            assert bounds[-1] > bounds[0] + 1
 
 
 @pytest.mark.machine
@@ -1100,20 +999,6 @@ def test_held_out_ratings_are_scored_by_those_before(biases, dtype, tol):
         assert score == pytest.approx(expected, rel=tol, abs=tol)
 
 
-def test_sizes_of_blocks_and_batches():
-    assert model_of(1).block_size == 4096
-    assert model_of(128).block_size == 256
-    # with many items, the block size grows with them, up to a limit of the table's size
-    assert model_of(32, 20_000).block_size == 4096
-    assert model_of(128, 20_000).block_size == 1024
-    for rank in RANKS:
-        size = model_of(rank).block_size
-        assert size & (size - 1) == 0
-    model = model_of()
-    for total, size in ((None, 1000), (1, 1), (120, 60), (5000, 500), (10**6, 10**4)):
-        assert model.auto_batch_size(None, total) == size
-
-
 # -- noise of each user ----------------------------------------------------------------
 
 
@@ -1203,41 +1088,6 @@ def test_each_user_has_a_noise_variance(exactly, biases, name):
         np.testing.assert_allclose(covariance, item[1], rtol=1e-7, atol=1e-12)
 
 
-def noisy_bounds(model, X, powers, n):
-    """Return the bounds before each step; a step starts from the last noise."""
-    hyper, globals_ = plain_start(model, X)
-    block, bounds, before = model.take(X, ALL), [], None
-    for _ in range(n):
-        prepared = model.prepare(globals_, hyper)
-        want = ("statistics", "bound", "local")
-        step = model.local_step(
-            block, prepared, Request(powers, local_init=before, want=want)
-        )
-        before = step.local_parameters
-        bounds.append(step.bound + model.global_bound(globals_, hyper, powers))
-        learned = model.update_hyper(hyper, globals_, step.statistics, 1, 1.0, powers)
-        globals_ = model.step(globals_, step.statistics, 1.0, powers, 1.0, learned)
-        hyper = learned
-    return np.array(bounds)
-
-
-@pytest.mark.every(5)
-@each_biases
-@pytest.mark.parametrize("temperature", [1, 2, 10])
-@pytest.mark.parametrize("target", ["likelihood", "posterior", "learned"])
-@pytest.mark.machine
-def test_the_bound_never_falls_with_noise_of_users(biases, temperature, target):
-    b, X = 1 / temperature, ratings_of(30)
-    powers = Powers(b if target == "posterior" else 1.0, b, b)
-    if target == "learned":
-        powers = Powers()
-    settings = {} if target == "learned" else FIXED
-    model = model_of(biases=biases, user_noise=True, **settings)
-    bounds = noisy_bounds(model, X, powers, 30)
-    assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
-    assert bounds[-1] > bounds[0] + 0.1
-
-
 def test_the_shape_of_the_noise_is_learned():
     model, X = model_of(user_noise=True), ratings_of(30)
     hyper, globals_ = begun(model, X)
@@ -1284,12 +1134,3 @@ def test_held_out_ratings_have_heavy_tails(exactly):
                 2 * noise[0], hyper.global_mean + mean, np.sqrt(width)
             ).logpdf(row[j])
         assert score == pytest.approx(expected, rel=1e-8)
-
-
-@pytest.mark.parametrize("shape", [2.0, 7.0, 300.0])
-def test_the_shape_of_the_noise_is_the_likeliest(shape):
-    random = np.random.default_rng(0)
-    t = random.gamma(shape, 1 / shape, 100_000)
-    assert best_shape(np.mean(np.log(t) - t)) == pytest.approx(shape, rel=0.03)
-    assert best_shape(-1.0) == SHAPES[1]  # all shapes are equally good
-    assert best_shape(-100.0) == SHAPES[0]

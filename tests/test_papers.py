@@ -201,14 +201,6 @@ def test_the_temperatures_of_vt_are_equation_9(counts):
         np.testing.assert_allclose(history["temperature"], expected, 1e-7)
 
 
-def test_the_complete_score_is_hotter(counts):
-    fits = [
-        lda(tempering=vt(score=score), learning_rate=0.5, max_iter=2).fit(counts)
-        for score in ("predictive", "complete")
-    ]
-    assert fits[0].history_["temperature"][1] < fits[1].history_["temperature"][1]
-
-
 def test_log_c_at_the_mode_of_the_prior(counts):
     """A finite sum over words, with the sign of A.2: it rises with T, from 0."""
     alpha, eta = np.array([0.1, 0.2, 0.7]), np.random.default_rng(1).gamma(1, 1, 8)
@@ -243,14 +235,6 @@ def test_the_temperatures_of_lvt(counts, least):
         score = complete_score(counts, topics, phi, gamma)
         means = normalised(np.outer(score, b) - log_c) @ b
     np.testing.assert_allclose(model.temperatures(counts), 1 / means, rtol=1e-5)
-
-
-def test_a_given_log_c_of_lvt_may_be_an_array(counts):
-    found = []
-    for given in (np.linspace(0, 5, 7), np.linspace(0, 5, 7).tolist()):
-        tempering = LocalTempering(n_temperatures=7, log_partition=given)
-        found.append(lda(tempering=tempering, max_iter=2).fit(counts).components_)
-    np.testing.assert_array_equal(*found)
 
 
 def test_a_ladder_to_zero_needs_a_normaliser():

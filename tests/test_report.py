@@ -7,8 +7,6 @@ import os
 import re
 import socket
 import stat
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -438,16 +436,6 @@ def test_pyldavis_prepares_our_models(lda, X, names, container):
     np.testing.assert_allclose(shares, -np.sort(-expected), rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_pyldavis_prepares_a_model_beside_its_vectorizer(lda, X, names):
-    pytest.importorskip("pyLDAvis")
-    from pyLDAvis import lda_model
-
-    vectorizer = CountVectorizer(vocabulary=names)
-    prepared = lda_model.prepare(lda, sparse.csr_matrix(X), vectorizer, n_jobs=1)
-    assert len(prepared.topic_coordinates) == N_TOPICS
-
-
 # -- labels and the map ----------------------------------------------------------------
 
 
@@ -568,15 +556,21 @@ def test_without_a_path_the_page_is_returned_and_nothing_written(
     assert without_ids.sub("", page) == without_ids.sub("", written)
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444 | 0o200])
-def test_a_page_that_is_replaced_keeps_its_mode(mode, tmp_path):
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_page_that_is_replaced_keeps_its_mode_and_attributes(mode, tmp_path):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     path.chmod(mode)
+    os.utime(path, (1, 1))
+    own = {"user.colour": b"red"} if hasattr(os, "setxattr") else {}
+    for name, value in own.items():
+        os.setxattr(path, name, value)
     assert write_page(path, "after") == path
     assert path.read_text(encoding="utf-8") == "after"
-    if os.name == "posix":
-        assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.stat().st_mtime > 1e9  # the time of writing
+    assert all(os.getxattr(path, name) == value for name, value in own.items())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the umask of POSIX")
@@ -602,26 +596,6 @@ def test_a_private_page_is_never_readable_by_others(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", looked)
     write_page(path, "after")
     assert modes == [0o600, 0o600]
-
-
-@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="extended attributes of Linux")
-def test_extended_attributes_are_kept(tmp_path):
-    path = tmp_path / "a.html"
-    path.write_text("before", encoding="utf-8")
-    try:
-        os.setxattr(path, "user.colour", b"red")
-    except OSError:
-        pytest.skip("this file system has no extended attributes")
-    write_page(path, "after")
-    assert os.getxattr(path, "user.colour") == b"red"
-
-
-def test_modification_time_is_the_time_of_writing(tmp_path):
-    path = tmp_path / "a.html"
-    path.write_text("before", encoding="utf-8")
-    os.utime(path, (1, 1))
-    write_page(path, "after")
-    assert path.stat().st_mtime > 1e9
 
 
 def test_an_owner_that_cannot_be_kept_is_reported(tmp_path, monkeypatch):
@@ -742,33 +716,17 @@ def test_names_that_are_too_long_are_refused_at_once(lda, X, tmp_path):
         topic_report(lda, X, path=tmp_path / ("x" * 300))
 
 
-#: Script that writes pages of one repeated letter; readers must see only one letter.
-WRITES = """if True:
-    import sys
-    from pathlib import Path
-    from sktemper.report._page import write_page
-
-    def write(path, letter):
-        for _ in range(20):
-            write_page(path, letter * 100_000)
-            read = path.read_text(encoding="utf-8")
-            assert len(read) == 100_000 and len(set(read)) == 1
-
-    if __name__ == "__main__":
-        write(Path(sys.argv[1]), sys.argv[2])
-"""
-
-
-@pytest.mark.deep
 @pytest.mark.skipif(os.name == "nt", reason="Windows replaces no file that is read")
-def test_threads_and_processes_write_one_page(tmp_path):
-    path, names = tmp_path / "a.html", {"__name__": "writes"}
-    command = [sys.executable, "-P", "-c", WRITES, path]
-    processes = [subprocess.Popen([*command, letter]) for letter in "xy"]
-    exec(WRITES, names)
+def test_threads_write_one_page(tmp_path):
+    path = tmp_path / "a.html"
+
+    def write(letter):
+        for _ in range(5):
+            write_page(path, letter * 100_000)
+            assert len(set(path.read_text(encoding="utf-8"))) == 1
+
     with ThreadPoolExecutor(6) as threads:
-        list(threads.map(names["write"], [path] * 6, "abcdef"))
-    assert [process.wait(60) for process in processes] == [0, 0]
+        list(threads.map(write, "abcdef"))
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -776,16 +734,12 @@ def test_threads_and_processes_write_one_page(tmp_path):
     "dates, what",
     [
         ([np.inf], "the number inf; expected numbers from -2"),
-        ([-np.inf], "the number -inf"),
         ([1e19], "the number 1e.19"),
-        ([2**70], r"the number 1\.18\d*e.21"),
         ([10**400], "the number inf"),
         (np.array([2**64 - 1], dtype=np.uint64), "the number 18446744073709551615"),
         (np.array(["1e400"], dtype=np.longdouble), "the number inf"),
-        (["99999999999-01-01"], "got '99999999999-01-01'"),
         (["9999999999999-01-01"], "got '9999999999999-01-01'"),
         (["999999-01-01"], "dates of the years -99999 to 99999"),
-        (np.array([2**62], dtype="M8[D]"), "dates of the years"),
         (np.array([2**62], dtype="M8[Y]"), "dates of the years"),
         ([np.datetime64(2**62, "D"), None], "dates of the years"),
         (["2020-13-01"], "got '2020-13-01'"),
@@ -793,9 +747,7 @@ def test_threads_and_processes_write_one_page(tmp_path):
         ([True], "got np.True_|got True"),
         ([1j], "dates must be dates"),
         ([np.timedelta64(3, "s")], "dates must be dates"),
-        ([dt.timedelta(3), None], "dates must be dates"),
         ([dt.time(3), None], "dates must be dates"),
-        ([dt.date(2020, 1, 1), 5], "got 5"),
         ([dt.date(2020, 1, 1), "soon"], "got 'soon'"),
         ([[1], [1, 2]], "dates must have one value|got \\[1\\]"),
     ],

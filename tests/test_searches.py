@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sklearn
-from fits import Hooks, documents_of, fitted_model, ratings_of
+from fits import documents_of, fitted_model, ratings_of
 from registry import KINDS, ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -271,31 +271,6 @@ def test_the_best_state_by_validation_data_is_kept(row):
     assert len(scores) == stopped.n_iter_
     assert stopped.score(X_val) == pytest.approx(scores.max(), rel=1e-9)
     assert stopped.n_iter_ in (30, scores.argmax() + 3)
-
-
-class Snapshot(Hooks):
-    """Callback that pickles an estimator after its second pass."""
-
-    def at_pass(self, estimator, fitted_estimator):
-        if estimator.n_iter_ == 2:
-            self.dump = pickle.dumps(estimator)
-
-
-@pytest.mark.every(11)
-@each_row
-@pytest.mark.machine
-def test_a_validated_fit_continues_with_the_same_bits(row):
-    X, X_val = divided(row)
-    callback = Snapshot()
-    estimator = short(row, max_iter=6, n_iter_no_change=3).set_callbacks(callback)
-    whole = estimator.fit(X, X_val=X_val)
-    resumed = pickle.loads(callback.dump).set_callbacks().set_params(warm_start=True)
-    resumed.fit(X, X_val=X_val)
-    np.testing.assert_array_equal(vector_of(resumed), vector_of(whole))
-    np.testing.assert_array_equal(scores_of(resumed), scores_of(whole))
-    assert resumed.n_iter_ == whole.n_iter_ > 2
-    resumed.set_params(max_iter=2, n_iter_no_change=None).fit(X, X_val=X_val)
-    assert len(scores_of(resumed)) == len(scores_of(whole)) + 2
 
 
 def test_validation_data_in_parts_on_disk_and_of_other_kinds(documents, tmp_path):

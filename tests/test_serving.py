@@ -13,11 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from sktemper import (
-    AnnealedBernoulliMixture,
-    AnnealedFactorialMixture,
-    AnnealedGaussianMixture,
     AnnealedLDA,
-    AnnealedMultinomialMixture,
     SVIPlusLDA,
     TemperedLDA,
 )
@@ -78,14 +74,6 @@ def test_a_copy_has_the_topics_and_nothing_that_only_training_needs(counts):
     assert served.state_.globals_.u.nbytes == 4 * 60 * 4
     assert "_lengths_" not in vars(served)
     assert len(pickle.dumps(served)) < 0.7 * len(pickle.dumps(lda))
-
-
-def test_a_copy_does_not_change_while_the_model_learns(counts):
-    lda = AnnealedLDA(4, random_state=0).partial_fit(counts[:60])
-    served = lda.for_serving()
-    before = served.transform(counts)
-    lda.partial_fit(counts[60:])
-    np.testing.assert_array_equal(served.transform(counts), before)
 
 
 def test_a_copy_is_mapped(tmp_path, fitted, counts):
@@ -170,49 +158,6 @@ def test_threads_infer_while_another_one_trains(counts):
 
 
 # -- few rows --------------------------------------------------------------------------
-
-
-def cases(counts):
-    random = np.random.default_rng(0)
-    real, binary = random.normal(size=(120, 5)), 1.0 * (counts.toarray() > 0)
-    return [
-        (AnnealedLDA(4, random_state=0), counts, ["transform", "score_samples"]),
-        (
-            AnnealedMultinomialMixture(3, random_state=0),
-            counts,
-            ["predict_proba", "score_samples", "predict"],
-        ),
-        (
-            AnnealedBernoulliMixture(3, random_state=0),
-            sparse.csr_array(binary),
-            ["predict_proba", "score_samples"],
-        ),
-        (
-            AnnealedGaussianMixture(3, random_state=0),
-            real,
-            ["predict_proba", "score_samples", "predict"],
-        ),
-        (
-            AnnealedFactorialMixture(3, max_iter=5, random_state=0),
-            real,
-            ["transform", "score_samples"],
-        ),
-    ]
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("number", range(5))
-def test_few_rows_have_the_bits_of_many(number, counts, monkeypatch):
-    model, X, methods = cases(counts)[number]
-    model.fit(X)
-    again = pickle.loads(pickle.dumps(model))
-    for name in methods:
-        few = [getattr(model, name)(X[i : i + 3]) for i in range(0, 30, 3)]
-        with monkeypatch.context() as patch:  # with threads and without caches
-            patch.setattr(TemperedEstimator, "_inline_limits", lambda _: (0, 0))
-            alone = [getattr(again, name)(X[i : i + 3]) for i in range(0, 30, 3)]
-        np.testing.assert_array_equal(few, alone)
-        np.testing.assert_array_equal(np.concatenate(few), getattr(model, name)(X)[:30])
 
 
 def test_no_thread_is_started_for_few_rows(fitted, counts, monkeypatch):

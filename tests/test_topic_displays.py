@@ -4,7 +4,6 @@ import builtins
 import warnings
 
 import numpy as np
-import pandas
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -130,25 +129,6 @@ def test_prevalence(plt, lda, counts):
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     first = np.argmax(shares)
     assert labels[0] == f"{first}: {' '.join(lda.top_words(WORDS, 3)[first])}"
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda X: [X[:50], X[50:]],
-        lambda X: X.toarray().tolist(),
-        lambda X: pandas.DataFrame(X.toarray()),
-        lambda X: pytest.importorskip("polars").DataFrame(X.toarray()),
-    ],
-    ids=["parts", "lists", "pandas", "polars"],
-)
-@pytest.mark.filterwarnings("ignore:X has feature names")
-def test_prevalence_of_other_kinds_of_data(plt, lda, counts, make):
-    groups = ["a", "b", "c"] * 40
-    one = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
-    other = TopicPrevalenceDisplay.from_estimator(lda, make(counts), groups)
-    np.testing.assert_array_equal(one.shares, other.shares)
 
 
 @pytest.mark.parametrize("n_dates", [5, 100])

@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
@@ -117,15 +116,9 @@ def compare(seed, fixed):
 @pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fixed", [True, False])
-def test_it_equals_count_vectorizer(fixed):
-    assert sum(compare(seed, fixed) for seed in range(30)) > 15
-
-
-@pytest.mark.deep
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("fixed", [True, False])
-def test_it_equals_count_vectorizer_for_a_thousand_configurations(fixed):
-    assert sum(compare(seed, fixed) for seed in range(1000)) > 500
+@pytest.mark.parametrize("n", [30, pytest.param(1000, marks=pytest.mark.deep)])
+def test_it_equals_count_vectorizer(fixed, n):
+    assert sum(compare(seed, fixed) for seed in range(n)) > n / 2
 
 
 def test_files_and_bytes_are_read(tmp_path):
@@ -191,19 +184,6 @@ def test_a_fit_continues_as_a_stream():
     assert again.n_tokens_ == sum(len(text.split()) for text in texts[0])
 
 
-def test_pickles_continue():
-    chunks = list(chunks_of(np.random.default_rng(2), 6))
-    whole = StreamingCountVectorizer(min_df=2, half_life=30)
-    parts = clone(whole)
-    for texts in chunks:
-        whole.partial_fit(texts)
-        parts = pickle.loads(pickle.dumps(parts)).partial_fit(texts)
-    assert parts.vocabulary_ == whole.vocabulary_
-    np.testing.assert_array_equal(
-        parts.document_frequencies_, whole.document_frequencies_
-    )
-
-
 def test_min_df_and_max_df_are_shares_of_documents_that_count():
     vectorizer = StreamingCountVectorizer(min_df=0.5, max_df=0.8, half_life=10)
     vectorizer.partial_fit(["aa bb", "aa cc", "aa bb", "aa"])
@@ -267,15 +247,6 @@ def test_interruptions_anywhere_leave_a_chunk_whole_or_absent():
             one.document_frequencies_, expected.document_frequencies_
         )
     assert stop > 70
-
-
-def test_older_documents_count_less():
-    vectorizer = StreamingCountVectorizer(half_life=2, min_df=2)
-    vectorizer.partial_fit(["aa bb", "aa bb"]).partial_fit(["bb", "bb"])
-    assert vectorizer._frequencies.n_documents == 3.0
-    np.testing.assert_array_equal(vectorizer.document_frequencies_, [1.0, 3.0])
-    assert vectorizer.drop_features().size == 0  # 1.0 is not below half of min_df
-    assert vectorizer.partial_fit(["bb"]).drop_features().tolist() == [0]
 
 
 def test_rare_words_without_a_column_are_forgotten(monkeypatch):
@@ -431,19 +402,6 @@ def test_frames_have_the_words_as_columns(output):
     with sklearn.config_context(transform_output=output):
         frame = StreamingCountVectorizer().fit_transform(texts)
     assert type(frame) is kind
-
-
-@quiet
-def test_a_pipeline_of_frames():
-    pipeline = make_pipeline(
-        StreamingCountVectorizer(), AnnealedLDA(2, random_state=0)
-    ).set_output(transform="pandas")
-    texts = ["bread butter honey", "goal match league"] * 20
-    frame = pipeline.fit_transform(texts)
-    assert list(frame.columns) == ["annealedlda0", "annealedlda1"]
-    assert pipeline[-1].feature_names_in_.tolist() == sorted(
-        set(" ".join(texts).split())
-    )
 
 
 # -- models that grow ------------------------------------------------------------------
