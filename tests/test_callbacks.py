@@ -66,15 +66,6 @@ def test_a_callback_sees_the_state_of_its_time(documents):
     snapshot.partial_fit(documents)  # the copy shares nothing with the estimator
 
 
-def test_a_continued_fit_has_its_own_passes(documents):
-    recorder = Recorder()
-    lda = lda_of(warm_start=True).fit(documents).set_callbacks(recorder)
-    lda.set_params(max_iter=2).fit(documents)
-    passes = [event[2] for event in recorder.events if event[:2] == ("end", "pass")]
-    assert passes == [0, 1]
-    assert lda.n_iter_ == 7
-
-
 def test_callbacks_are_pickled_with_their_estimator(documents):
     lda = lda_of().set_callbacks(Recorder(4)).fit(documents)
     again = pickle.loads(pickle.dumps(lda))

@@ -285,19 +285,6 @@ def test_components_are_recovered(estimator):
     assert adjusted_rand_score(labels, fitted.predict(drawn)) > 0.9
 
 
-@pytest.mark.every(4)
-@pytest.mark.parametrize("moves", ["birth", "split_merge", "all"])
-@pytest.mark.parametrize("estimator", [MULTINOMIAL[0], BERNOULLI[0]])
-def test_moves_raise_the_bound(estimator, moves):
-    X = data_of(estimator())
-    plain = estimator(6, tempering=None, max_iter=60, random_state=3).fit(X)
-    moved = clone(plain).set_params(moves=moves).fit(X)
-    bounds = moved.history_["move_bound"]
-    assert moved.lower_bound_ >= plain.lower_bound_
-    assert (np.diff(bounds) >= 0).all()
-    assert moved.lower_bound_ == pytest.approx(bounds[-1])
-
-
 def test_sparse_and_dense_data_give_equal_results():
     for estimator in (AnnealedMultinomialMixture, AnnealedBernoulliMixture):
         estimator = estimator(3, random_state=0, max_iter=10, moves=None)

@@ -17,9 +17,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedLDA,
-    AnnealedMatrixFactorization,
     SVIPlusLDA,
-    SVIPlusMatrixFactorization,
     TemperedFactorialMixture,
     TemperedLDA,
     TemperedMatrixFactorization,
@@ -27,7 +25,6 @@ from sktemper import (
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.model import LocalStep
 from sktemper.moves import BirthMoves
-from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import (
     ConstantSchedule,
     ExponentialSchedule,
@@ -108,7 +105,6 @@ def test_a_weighted_step_has_the_sums_of_weighted_rows():
 # -- parameters ------------------------------------------------------------------------
 
 EXAMPLES = [
-    AnnealedLDA(),
     AnnealedLDA(
         4,
         schedule=StepSchedule(LinearSchedule(start=2, length=4), every=2),
@@ -120,9 +116,6 @@ EXAMPLES = [
         random_state=np.random.RandomState(3),
         n_iter_no_change=50,
     ),
-    TemperedLDA(4, tempering=None, learning_rate=0.3, doc_topic_prior=0.2),
-    TemperedLDA(4, tempering=Annealing(LinearSchedule()), max_iter=12),
-    AnnealedFactorialMixture(3, max_iter=8, moves=BirthMoves(n_moves=2)),
     TemperedFactorialMixture(
         3,
         tempering=Annealing(),
@@ -131,10 +124,6 @@ EXAMPLES = [
         init=np.random.default_rng(0).normal(size=(3, 6)),
         random_state=3,
     ),
-    TemperedFactorialMixture(
-        2, tempering=None, gradient_noise=SVIPlusNoise(0.2), max_iter=8, init="ica"
-    ),
-    AnnealedMatrixFactorization(3, max_iter=8),
     TemperedMatrixFactorization(
         3,
         tempering=LocalTempering(n_temperatures=10),
@@ -144,11 +133,10 @@ EXAMPLES = [
         init=np.random.default_rng(0).normal(size=(3, 15)),
         random_state=3,
     ),
-    SVIPlusMatrixFactorization(2, effective_batch_size=0.2, max_iter=8, biases=False),
 ]
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(2)
 @pytest.mark.parametrize("estimator", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_fit_writes_into_no_parameter(estimator):
     lda, X = clone(estimator), data_of(estimator)

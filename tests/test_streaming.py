@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA, TemperedGaussianMixture, TemperedLDA, schedules
 from sktemper._engine import History
-from sktemper.datasets import make_lda_documents
-from sktemper.learning_rates import ConstantRate, RobbinsMonro
+from sktemper.learning_rates import RobbinsMonro
 from sktemper.schedules import LinearSchedule, StepSchedule
 from sktemper.tempering import Annealing
 
@@ -70,16 +69,6 @@ def test_short_pieces_are_one_step_each(counts):
     np.testing.assert_allclose(lda.history_["temperature"], temperatures)
     assert lda.temperature_ == temperatures[-1]
     assert lda.n_iter_ == 0  # passes of fit only
-
-
-def test_one_piece_is_one_step_of_fit(counts):
-    lda = lda_of(batch_size=120, max_iter=1, shuffle=False, learning_rate=1.0)
-    lda.set_params(total_samples=120)
-    with pytest.warns(UserWarning, match="temperature"):
-        fitted = clone(lda).fit(counts)
-    np.testing.assert_allclose(
-        lda.partial_fit(counts).components_, fitted.components_, rtol=1e-12
-    )
 
 
 def test_auto_batches_of_a_stream_do_not_depend_on_its_first_chunk(counts):
@@ -277,23 +266,6 @@ def test_batch_size_none_in_a_stream(counts):
     fitted = lda_of(batch_size=None).fit(counts).partial_fit(counts[:10])
     assert fitted.history_["learning_rate"][0] == 1
     assert fitted.history_["learning_rate"][-1] == RATE(fitted.n_batch_iter_)
-
-
-def test_a_constant_rate_follows_drift():
-    old, new = (
-        make_lda_documents(400, 60, 4, doc_length=30, random_state=seed)
-        for seed in (0, 1)
-    )
-    scores = {}
-    for rate in (ConstantRate(0.3), RobbinsMonro(1, 1)):
-        lda = lda_of(TemperedLDA, learning_rate=rate, total_samples=400)
-        for _ in range(4):
-            lda.partial_fit(old)
-        before = lda.score(new)
-        scores[type(rate)] = lda.partial_fit(new).score(new) - before
-        rates = lda.history_["learning_rate"]
-        assert (rates == 0.3).all() == isinstance(rate, ConstantRate)
-    assert scores[ConstantRate] > scores[RobbinsMonro] + 0.1
 
 
 # -- text ------------------------------------------------------------------------------
