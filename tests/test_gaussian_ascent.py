@@ -2,15 +2,12 @@
 
 import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_circles
-from sklearn.metrics import adjusted_rand_score
 
-from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
-from sktemper._engine import _ascents, _fit
+from sktemper import AnnealedGaussianMixture
+from sktemper._engine import _ascents
 from sktemper._families._births import Search, Whole, best_split
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
@@ -373,65 +370,3 @@ def test_a_stopped_ascent_raises():
     model.stop[0] = 1
     with pytest.raises(Stopped):
         ascent.run(np.ones((5, 3)), np.zeros(5, np.intc), 5, NO_LIMITS, math.nan, 1.0)
-
-
-# -- a plain fit beside an annealed one ------------------------------------------------
-def on_grid(seed, width=4, n_rows=1000):
-    """Return rows of clusters on a grid, where annealing keeps the symmetry."""
-    random = np.random.default_rng(seed)
-    centres = 6.0 * np.stack(np.meshgrid(range(width), range(width)), -1).reshape(-1, 2)
-    labels = random.integers(len(centres), size=n_rows)
-    return centres[labels] + random.normal(size=(n_rows, 2)), labels
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("seed", [2, 3])
-def test_symmetric_clusters_are_found(seed, monkeypatch):
-    X, labels = on_grid(seed)
-    mixture = AnnealedGaussianMixture(20, random_state=0).fit(X)
-    assert adjusted_rand_score(labels, mixture.labels_) > 0.97
-    assert mixture.plain_is_better_ and mixture.state_.start is None
-    monkeypatch.setattr(_fit._Fit, "_is_compared", lambda *arguments: False)
-    alone = AnnealedGaussianMixture(20, random_state=0).fit(X)
-    assert not alone.plain_is_better_
-    assert mixture.lower_bound_ > alone.lower_bound_ + 150
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("data", ["grid", "circles", "clusters"])
-def test_fits_do_not_end_below_plain_fits(kind, data):
-    X = {
-        "grid": lambda: on_grid(0)[0],
-        "circles": lambda: make_circles(500, noise=0.05, factor=0.4, random_state=0)[0],
-        "clusters": lambda: problem_of(0)[1],
-    }[data]()
-    given = {"covariance_type": kind, "n_components": 8, "random_state": 0}
-    annealed = AnnealedGaussianMixture(**given).fit(X)
-    plain = TemperedGaussianMixture(tempering=None, moves=None, **given).fit(X)
-    slack = 1e-6 * abs(plain.lower_bound_)
-    assert annealed.lower_bound_ >= plain.lower_bound_ - slack
-
-
-def test_interrupted_fits_on_a_grid_continue_with_the_same_bits(monkeypatch):
-    X, _ = on_grid(3)
-    whole = AnnealedGaussianMixture(20, random_state=0).fit(X)
-    assert whole.plain_is_better_
-    mixture = AnnealedGaussianMixture(20, random_state=0, warm_start=True)
-    real, calls = _fit._Fit._compare, 0
-
-    def interrupted(*arguments):
-        nonlocal calls
-        calls += 1
-        if calls == 1:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    monkeypatch.setattr(_fit._Fit, "_compare", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        mixture.fit(X)
-    other = pickle.loads(pickle.dumps(mixture)).fit(2 * X)
-    assert other.state_.start is None
-    resumed = pickle.loads(pickle.dumps(mixture)).fit(X)
-    np.testing.assert_array_equal(resumed.means_, whole.means_)
-    assert resumed.lower_bound_ == whole.lower_bound_
