@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict, TypeVar
 
-from .._utils._docstrings import descriptions, with_parameters
+from .._utils._docstrings import complete_methods, entries, sections, with_entries
 from .._utils._typing import Duration, Float, Int, Seed
 from ..learning_rates import LearningRate
 from ..renewals import Renewals
@@ -158,12 +158,14 @@ def completed(others: Mapping) -> Callable[[Constructor], Constructor]:
 
 
 # -- docstrings ------------------------------------------------------------------------
-def complete_docstring(cls):
-    """Add descriptions of inherited parameters to the docstring of an estimator."""
+def complete_docstrings(cls):
+    """Add inherited descriptions to the docstrings of an estimator and its methods."""
+    complete_methods(cls)
     if "__init__" not in vars(cls) or not vars(cls).get("__doc__"):
         return
     known = {}
     for base in reversed(cls.__mro__):
-        known |= descriptions(vars(base).get("__doc__"))
+        text = sections(vars(base).get("__doc__")).get("Parameters", "")
+        known |= entries(text)
     names = inspect.signature(cls.__init__).parameters
-    cls.__doc__ = "\n\n".join(with_parameters(cls.__doc__, known, names))
+    cls.__doc__ = with_entries(cls.__doc__, names, known)

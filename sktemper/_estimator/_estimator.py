@@ -47,7 +47,7 @@ from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
-from ._constructors import complete_docstring
+from ._constructors import complete_docstrings
 from ._end_of_fit import (
     has_converged,
     is_above_one,
@@ -220,7 +220,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        complete_docstring(cls)
+        complete_docstrings(cls)
 
     # defaults of parameters that a constructor may omit
     tempering = gradient_noise = moves = None

@@ -204,13 +204,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             `sktemper.datasets.open_counts`.
         y : None
             Ignored, except that callbacks get it, and searches score by it.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts, which may be a fraction.
-        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
-                default=None
-            Validation data, scored after each ``evaluate_every`` passes, or after each
-            pass if that is 0.  ``validation_fraction`` is then ignored.  A fit that
-            continues by ``warm_start`` needs the same ``X_val`` again.
         labels : array-like of shape (n_samples,) or (n_samples, n_components), \
                 default=None
             Known components of samples: indices, -1 if unknown, or probabilities,
@@ -218,13 +211,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             fit that continues by ``warm_start`` needs the same labels again.  The
             refits of ``bootstrap_profiles``, ``bootstrap_n_components`` and
             ``bootstrap_lrt`` have no labels.
-
-        Returns
-        -------
-        self : object
-            The estimator with the best of ``n_init`` fits.  With ``warm_start=True``,
-            an earlier fit continues instead: an interrupted plan of ``max_iter`` passes
-            is finished, or a finished plan is extended by ``max_iter`` passes.
 
         Raises
         ------

@@ -1,51 +1,67 @@
-"""Docstrings that are completed from others when a module is imported."""
+"""Docstrings that are completed at import by those of others."""
 
 import inspect
 import re
 from collections.abc import Callable
 from typing import TypeVar
 
+#: Sections whose entries a method can take from the method that it overrides.
+TAKEN = "Parameters", "Returns", "Raises"
+#: The places where a section begins, and where an entry of a section begins.
 SECTION = re.compile(r"\n\n(?=\w[\w ]*\n-{3,}\n)")
-PARAMETERS = "Parameters\n----------\n"
-ENTRY = re.compile(r"^(?=\w+(?:, \w+)* : )", re.M)
-#: The order of the sections of a function.
-ORDER = (
-    "Parameters",
-    "Returns",
-    "Raises",
-    "See Also",
-    "Warns",
-    "Notes",
-    "References",
-    "Examples",
-)
+ENTRY = re.compile(r"^(?=\S)", re.M)
 
 
 def sections(docstring):
-    """Return the summary and the sections of a docstring."""
-    return SECTION.split(inspect.cleandoc(docstring))
+    """Return the sections of a docstring by title; the summary has the title ""."""
+    summary, *texts = SECTION.split(inspect.cleandoc(docstring or ""))
+    return {"": summary} | {text.partition("\n")[0]: text for text in texts}
 
 
-def descriptions(docstring):
-    """Return the descriptions of parameters in a docstring, by name."""
-    texts = sections(docstring or "")
-    text = next((text for text in texts if text.startswith(PARAMETERS)), "")
+def entries(section):
+    """Return the entries of a section, such as parameters, by their names."""
+    texts = ENTRY.split(section)[3:]  # a title and a line come first
     found = {}
-    for entry in ENTRY.split(text.removeprefix(PARAMETERS))[1:]:
-        for name in entry.partition(" : ")[0].split(", "):
-            found[name] = entry.rstrip()
+    for text in texts:
+        for name in text.partition("\n")[0].partition(" : ")[0].split(", "):
+            found[name.lstrip("*")] = text.rstrip()
     return found
 
 
-def with_parameters(docstring, known, names):
-    """Return the sections of a docstring with descriptions of its parameters.
+def with_entries(docstring, names, known):
+    """Return a docstring with entries of parameters in the order of ``names``.
 
-    ``known`` are descriptions by name, and ``names`` are the parameters in order.
+    ``known`` has entries by name; those that the docstring does not have are added.
     """
-    entries = dict.fromkeys(known[name] for name in names if name in known)
-    summary, *others = sections(docstring)
-    others = [text for text in others if not text.startswith(PARAMETERS)]
-    return [summary, PARAMETERS + "\n".join(entries), *others]
+    own = sections(docstring)
+    known = known | entries(own.get("Parameters", ""))
+    texts = dict.fromkeys(known[name] for name in names if name in known)
+    if texts:
+        written = "\n".join(["Parameters\n----------", *texts])
+        own = {"": own.pop(""), "Parameters": written} | own | {"Parameters": written}
+    return "\n\n".join(own.values())
+
+
+def methods(cls):
+    """Yield the names of public methods that a class defines, and their functions."""
+    for name, value in vars(cls).items():
+        value = getattr(value, "__func__", value)  # a class method
+        value = getattr(value, "fn", value)  # a method that is not always available
+        if name[0] != "_" and inspect.isfunction(value) and value.__doc__:
+            yield name, value
+
+
+def complete(function, other, titles=TAKEN):
+    """Add to a docstring what it lacks of another one.
+
+    These are the descriptions of parameters, and the sections with some titles.
+    """
+    own, others = sections(function.__doc__), sections(other.__doc__)
+    known = entries(others.pop("Parameters", ""))
+    own |= {title: others[title] for title in titles if title in others.keys() - own}
+    order = dict.fromkeys(["", *TAKEN, *titles, *own])
+    text = "\n\n".join(own[title] for title in order if title in own)
+    function.__doc__ = with_entries(text, inspect.signature(function).parameters, known)
 
 
 Function = TypeVar("Function", bound=Callable)
@@ -58,19 +74,30 @@ def completed_by(other: Callable, *titles: str) -> Callable[[Function], Function
     and sections with the ``titles`` are those of the other.
     """
 
-    def complete(function):
-        if function.__doc__ is None:  # python -OO
-            return function
-        known = descriptions(other.__doc__) | descriptions(function.__doc__)
-        names = inspect.signature(function).parameters
-        summary, *texts = with_parameters(function.__doc__, known, names)
-        texts += [
-            text
-            for text in sections(other.__doc__)
-            if text.partition("\n")[0] in titles
-        ]
-        texts.sort(key=lambda text: ORDER.index(text.partition("\n")[0]))
-        function.__doc__ = "\n\n".join([summary, *texts])
+    def completed(function):
+        if function.__doc__ is not None:  # as with python -OO
+            complete(function, other, titles)
         return function
 
-    return complete
+    return completed
+
+
+#: Functions whose docstrings are complete.
+COMPLETE = set()
+
+
+def complete_methods(cls):
+    """Complete the docstrings of methods by those of the methods that they override.
+
+    The methods are those of the class and of the classes of this package that it
+    inherits from, such as mixins.
+    """
+    package, known = __name__.partition(".")[0], {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.partition(".")[0] != package:
+            continue
+        for name, function in methods(base):
+            if name in known and function not in COMPLETE:
+                complete(function, known[name])
+                COMPLETE.add(function)
+            known[name] = function

@@ -288,8 +288,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items)
-        y : None
-            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the users in the mean.
 

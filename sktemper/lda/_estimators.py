@@ -451,10 +451,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts, or data in parts: a list of arrays or sparse matrices with the
             same columns, or a collection on disk, see `sktemper.datasets.open_counts`.
-        y : None
-            Ignored, except that callbacks get it.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts, which may be a fraction.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation data, scored after each ``evaluate_every`` passes, or after each
@@ -528,10 +524,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts, a chunk of a stream.  It is cut, in order, into batches of
             ``batch_size`` rows; a smaller chunk is one batch.
-        y : None
-            Ignored, for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts, which may be a fraction.
         times : array-like of shape (n_samples,) or scalar, default=None
             Dates or times of the samples, which must not decrease, see
             `TemperedEstimator.partial_fit`.
@@ -690,8 +682,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
-        y : None
-            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of times that each document counts.
         covariates : DataFrame or array-like of shape (n_samples,) or \
@@ -724,8 +714,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The documents of the fit, which count as the whole data set.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The sample weights of the fit.
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             The covariates of the fit.  None, and cells that did not occur in the fit,

@@ -493,10 +493,6 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             Chunk of a stream, which is cut, in order, into batches of ``batch_size``
             rows.  The first chunk determines the kinds, intervals and categories of the
             columns; ``categories`` declares those that it may lack.
-        y : None
-            Ignored, for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts, which may be a fraction.
         times : array-like of shape (n_samples,) or scalar, default=None
             Dates or times of the samples, which must not decrease.  A scalar is the
             time of the whole chunk.  Times are required if the learning rate is a

@@ -155,20 +155,7 @@ class _StudentMixture(_GaussianMixture):
         return np.concatenate(self._map(X, _expected_scales))
 
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Draw samples from the Student-t distributions at the posterior means.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of samples.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The samples, sorted by component.
-        y : ndarray of shape (n_samples,)
-            Components of the samples.
-        """
+        """Draw samples from the Student-t distributions at the posterior means."""
         y, random = self._draw_components(n_samples)
         covariances = self.covariances_
         if not self._has_matrices():
