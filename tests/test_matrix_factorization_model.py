@@ -293,10 +293,6 @@ def test_the_kernel_of_added_rows_and_counts():
     with pytest.raises(ValueError, match="more than 16 parts"):
         _kernels.add_rows(total, [parts[0]] * 17, 1.0)
     np.testing.assert_array_equal(total, before)
-    others = random.integers(0, 9, 1000).astype(np.int32)
-    np.testing.assert_array_equal(
-        _kernels.counts(others, 12), np.bincount(others, minlength=12)
-    )
 
 
 @pytest.mark.every(5)

@@ -124,31 +124,32 @@ def _best_of_few(users, panels, n_items, n_best, seen, barred):
     multiply(users, panels, products)
     best = np.empty((len(users), n_best), np.int64)
     scores = np.empty((len(users), n_best), users.dtype)
-    starts = entries = None
-    if seen is not None:
-        starts, entries, _ = seen
-    if barred is not None:
-        barred = np.ascontiguousarray(barred).view(np.uint8)
+    starts, entries = _excluded(seen)
+    barred = _flags(barred)
     _kernels.best_of_scores(products, starts, entries, barred, NO_STOP, scores, best)
     if best[:, -1].min(initial=0) < 0:
         scores[best < 0] = np.nan
     return best, scores, scores
 
 
+def _excluded(seen):
+    return (None, None) if seen is None else seen[:2]
+
+
+def _flags(barred):
+    return barred if barred is None else np.ascontiguousarray(barred).view(np.uint8)
+
+
 class _Search:
     def __init__(self, users, items, n_best, seen, barred):
         self.users, self.items, self.seen = users, items, seen
-        self.barred = None
-        if barred is not None:
-            self.barred = np.ascontiguousarray(barred).view(np.uint8)
+        self.barred = _flags(barred)
         self.best = np.empty((len(users), n_best), np.int64)
         self.scores = np.empty((len(users), n_best), items.dtype)
         self.stop = np.zeros(1, np.intc)
 
     def products(self, rows):
-        starts = entries = None
-        if self.seen is not None:
-            starts, entries, _ = self.seen.select(rows)
+        starts, entries = _excluded(self.seen and self.seen.select(rows))
         _kernels.best_products(
             self.users[rows],
             self.items,

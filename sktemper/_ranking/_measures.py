@@ -62,15 +62,11 @@ def _ties(scores, rows, own, k):
     return np.where(behind, n_items, first), np.where(behind, 1, size)
 
 
-def _hits(k):
-    return np.ones(k)
-
-
 def _discounts(k):
     return 1 / np.log2(np.arange(2, k + 2))
 
 
-def _most_gained(sums, n_relevant):
+def _most_gained(sums, n_relevant, k):
     """Return the largest possible gains, of lists that begin with relevant items."""
     return sums[np.minimum(n_relevant, len(sums) - 1)]
 
@@ -78,7 +74,7 @@ def _most_gained(sums, n_relevant):
 #: For each measure, a function that returns the gain of a relevant item at each rank,
 #: and a function that returns the divisor of the sum of gains.
 MEASURES = {
-    "precision": (_hits, lambda sums, n_relevant, k: float(k)),
-    "recall": (_hits, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
-    "ndcg": (_discounts, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),
+    "precision": (np.ones, lambda sums, n_relevant, k: float(k)),
+    "recall": (np.ones, _most_gained),
+    "ndcg": (_discounts, _most_gained),
 }

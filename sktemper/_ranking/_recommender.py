@@ -548,6 +548,15 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._vectors_of(self._fitted_users())
 
     # -- a fit -------------------------------------------------------------------------
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
+
     def _validate_training(self, X, reset):
         self._check_labels(X, reset)
         return super()._validate_training(X, reset)

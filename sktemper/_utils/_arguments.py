@@ -25,6 +25,10 @@ class WholeNumber(Interval):
         super().__init__(Integral, least, None, closed="left")
 
 
+#: Constraint of a parameter: a positive number.
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
 def check_arguments(**constraints):
     """Return a decorator of functions whose arguments have constraints."""
     return _param_validation.validate_params(

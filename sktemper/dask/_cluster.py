@@ -150,7 +150,8 @@ class Cluster:
             try:
                 return function()
             except (*OF_THE_CLUSTER, OSError) as error:
-                if not self._is_of_the_cluster(error):
+                is_running = self.client.status == "running"
+                if is_running and not isinstance(error, OF_THE_CLUSTER):
                     self.stop()
                     raise
                 if not left:
@@ -163,10 +164,6 @@ class Cluster:
             except BaseException:
                 self.stop()
                 raise
-
-    def _is_of_the_cluster(self, error):
-        """Return whether an error comes from the cluster, not from a task's code."""
-        return isinstance(error, OF_THE_CLUSTER) or self.client.status != "running"
 
     def stop(self):
         token, self.token = self.token, uuid.uuid4().hex

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
-from .._utils._arguments import Interval, WholeNumber, check_arguments, refuse
+from .._utils._arguments import POSITIVE, Interval, WholeNumber, check_arguments, refuse
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed
 from ._ratings import csr_of_keys
@@ -20,7 +20,6 @@ _CHUNK_RATINGS = _CHUNK_VALUES = 2**20
 # otherwise it draws pairs until there are enough different ones.
 _DENSE_SHARE = 0.05
 #: Constraints of parameters.
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 #: Descriptions of kinds of types, for error messages.
 KINDS = {"f": "a floating-point type", "iuf": "a type of integers or floats"}
@@ -38,9 +37,9 @@ _SHAPES = """
     n_samples=[WholeNumber(1)],
     n_features=[WholeNumber(1)],
     n_components=[WholeNumber(1)],
-    doc_length=[_POSITIVE],
-    doc_topic_prior=[_POSITIVE, "array-like"],
-    topic_word_prior=[_POSITIVE, "array-like"],
+    doc_length=[POSITIVE],
+    doc_topic_prior=[POSITIVE, "array-like"],
+    topic_word_prior=[POSITIVE, "array-like"],
     random_state=["random_state"],
 )
 def make_lda_documents(

@@ -108,11 +108,9 @@ class Stamps:
     The first ``n_noted`` stamps are in notes on disk.
     """
 
-    def __init__(self, folder):
-        self.folder, self.known, self.n_noted = folder, [], 0
-
-    def restore(self, note):
-        self.known += map(tuple, note["stamps"])
+    def __init__(self, folder, notes):
+        self.folder = folder
+        self.known = [tuple(stamp) for note in notes for stamp in note["stamps"]]
         self.n_noted = len(self.known)
 
     def new(self):
@@ -155,13 +153,14 @@ class ShardWriter:
         self.words, self.names = words, names
         self.shard_rows = None if shard_rows is None else int(shard_rows)
         self.n_features, self.position = None, (0, 0)
-        self.shards, self.blocks, self.buffered = [], [], 0
-        self.stamps = Stamps(target.folder)
-        for note in target.resume("shard", self._check_note, self._restore_words):
-            self.stamps.restore(note)
-            self.shards.append(note["shard"])
-            self.position = tuple(note["position"])
-            self.n_features, self.shard_rows = note["n_features"], note["shard_rows"]
+        self.blocks, self.buffered = [], 0
+        notes = target.resume("shard", self._check_note, self._restore_words)
+        self.stamps = Stamps(target.folder, notes)
+        self.shards = [note["shard"] for note in notes]
+        if notes:
+            last = notes[-1]
+            self.position = tuple(last["position"])
+            self.n_features, self.shard_rows = last["n_features"], last["shard_rows"]
 
     def _files(self, number, shard, n_features):
         return ShardFiles(self.folder, number, shard, self.kind, n_features)

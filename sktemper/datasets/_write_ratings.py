@@ -113,12 +113,10 @@ class _Runs:
     """Triples on disk, in runs that are each sorted by user."""
 
     def __init__(self, target):
-        self.folder, self.stamps = target.files, Stamps(target.folder)
-        self.number, self.kinds, self.gathered, self.n_bytes = 0, {}, [], 0
-        for note in target.resume("run", self._check):
-            self.stamps.restore(note)
-            self.kinds = note["kinds"]
-            self.number += 1
+        self.folder, self.gathered, self.n_bytes = target.files, [], 0
+        notes = target.resume("run", self._check)
+        self.stamps, self.number = Stamps(target.folder, notes), len(notes)
+        self.kinds = notes[-1]["kinds"] if notes else {}
 
     def _check(self, number, note):
         check_crc(self.folder / f"run-{number:05d}.npy", note["crc"])

@@ -14,12 +14,12 @@ from .._estimator import TemperedEstimator, Training, training_constructor
 from .._families import unpacked
 from .._ranking._best import UserEntries
 from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
-from .._utils._arguments import Interval, refuse
+from .._utils._arguments import POSITIVE, Interval, refuse
 from .._utils._csr import plain_entries
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
-from .._utils._validation import LARGEST_WEIGHT, check_data, check_values, largest_value
+from .._utils._validation import LARGEST_WEIGHT, check_data, largest_value
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
 from ._pairs import Pairs, pair_values
@@ -109,15 +109,8 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
             for name, constraint in TemperedEstimator._parameter_constraints.items()
             if name not in ("tempering", "gradient_noise", "moves")
         },
-        "zero_weight": [
-            StrOptions({"auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "pair_weight": [
-            StrOptions({"value"}),
-            Interval(Real, 0, None, closed="neither"),
-            callable,
-        ],
+        "zero_weight": [StrOptions({"auto"}), POSITIVE],
+        "pair_weight": [StrOptions({"value"}), POSITIVE, callable],
         "pair_target": [
             StrOptions({"value"}),
             Interval(Real, None, None, closed="neither"),
@@ -154,8 +147,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     # -- methods that the base class calls ---------------------------------------------
@@ -172,9 +163,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         if not sparse.issparse(X):  # scipy.sparse does not support all dtypes of numpy
             X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
         return X
-
-    def _check_range(self, X, dtype, training=False):
-        check_values(X, dtype, training=training)
 
     #: Rankings converge long before the bound.
     _least_tol = 1.0

@@ -30,7 +30,7 @@ def panels(intptr_t rank, dtype):
     return n_square, n_square + -(-rank // width)
 
 
-def pair_sums(
+cpdef pair_sums(
     const intptr_t[::1] starts,
     const int32_t[::1] others,
     const floating[::1] square_factors,
@@ -62,21 +62,6 @@ def pair_sums(
     sums : ndarray of shape (n_panels, n_rows, panel_width) or None
         None if stopped.
     """
-    return _sums(
-        starts, others, square_factors, linear_factors, table, n_square_panels, stop, room
-    )
-
-
-cdef _sums(
-    const intptr_t[::1] starts,
-    const int32_t[::1] others,
-    const floating[::1] square_factors,
-    const floating[::1] linear_factors,
-    const floating[:, :, ::1] table,
-    intptr_t n_square_panels,
-    const int[::1] stop,
-    room,
-):
     cdef pairs_block block
     cdef intptr_t n_rows = starts.shape[0] - 1
     cdef int status
@@ -338,7 +323,7 @@ def user_means(
             linear[k] = <floating>(weights[k] * targets[k])
         for k in range(n_users):
             scales[k] = scale
-    found = _sums[floating](
+    found = pair_sums[floating](
         starts, items, square, linear, table, n_square_panels, stop, room
     )
     if found is None:

@@ -544,7 +544,11 @@ class ImplicitFactorizationModel(ConjugateModel):
         if n_indefinite < 0:
             raise Stopped
         if n_indefinite:
-            _refuse_precisions(self.dtype)
+            raise ValueError(
+                "No positive precision is left after rounding: the weights of the "
+                f"pairs differ by too much for {self.dtype}. Pass X as float64, or "
+                "pass weights with a mean of about 1."
+            )
 
     def sums(self, starts, others, square_factors, linear_factors, table):
         sums = _kernels.pair_sums(
@@ -670,12 +674,3 @@ class ImplicitFactorizationModel(ConjugateModel):
             self.stop,
         )
         return gains, (rest.counts > 0).astype(np.float64)
-
-
-def _refuse_precisions(dtype):
-    """Raise an error about a precision that is not positive definite."""
-    raise ValueError(
-        "No positive precision is left after rounding: the weights of the pairs differ "
-        f"by too much for {dtype}. Pass X as float64, or pass weights with a mean of "
-        "about 1."
-    )

@@ -108,7 +108,10 @@ class PairStatistics:
 
     def scaled(self, factor):
         return PairStatistics(
-            tuple((items, _times(factor, sums)) for items, sums in self.parts),
+            tuple(
+                (items, (factor * sums).astype(sums.dtype, copy=False))
+                for items, sums in self.parts
+            ),
             self.n_items,
             factor * self.residual,
             factor * self.n_pairs,
@@ -121,10 +124,6 @@ def add_sums(total, sums, items, factor, stop=np.zeros(1, dtype=np.intc)):  # no
     """Add ``factor`` times the sums of some items to ``total``, or raise if stopped."""
     if _kernels.add_sums(total, sums, items, factor, stop):
         raise Stopped
-
-
-def _times(factor, sums):
-    return (factor * sums).astype(sums.dtype, copy=False)
 
 
 def read_pairs(X, rows, weight_of, target_of):

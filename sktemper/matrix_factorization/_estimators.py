@@ -24,7 +24,14 @@ from .._estimator import (
 from .._families import unpacked
 from .._ranking._best import Rescoring, UserEntries, products
 from .._ranking._recommender import RecommenderMixin, initial_vectors
-from .._utils._arguments import Interval, check_flag, check_scale, is_number, refuse
+from .._utils._arguments import (
+    POSITIVE,
+    Interval,
+    check_flag,
+    check_scale,
+    is_number,
+    refuse,
+)
 from .._utils._cache import read_only
 from .._utils._docstrings import completed_by
 from .._utils._linalg import tiled_matmul
@@ -156,8 +163,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         **TemperedEstimator._parameter_constraints,
         "biases": ["boolean"],
         "global_mean": [Interval(Real, None, None, closed="neither"), None],
-        "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
-        "component_variance": [Interval(Real, 0, None, closed="neither"), None],
+        "noise_variance": [POSITIVE, None],
+        "component_variance": [POSITIVE, None],
         "noise_type": [StrOptions({"common", "user"})],
         "init": ["array-like", None],
     }
@@ -165,8 +172,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _validate(self, X, reset):
@@ -181,9 +186,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         )
         check_distinct(X, found)
         return found
-
-    def _check_range(self, X, dtype, training=False):
-        check_values(X, dtype, training=training)
 
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)
@@ -296,13 +298,9 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items, including rated ones.
         """
-        return self._expected_ratings(self._local_parameters(X), self._items())
-
-    def _expected_ratings(self, users, items):
-        """Return expected ratings for posterior means; the last column is the bias."""
-        users = users.astype(self.state_.dtype)
+        users = self._local_parameters(X).astype(self.state_.dtype)
         factors, biases = users[:, : self._n_features_out], self._biases(users)
-        return self._ratings(factors, biases, items.astype(users.dtype))
+        return self._ratings(factors, biases, self._items())
 
     def _ratings(self, factors, user_biases, items):
         """Return the mean, the biases and the products with means of items."""

@@ -363,16 +363,6 @@ def add_rows(double[:, ::1] total, parts, double factor, places=None):
                     next[p] += 1
 
 
-def counts(const int32_t[::1] others, intptr_t n_others):
-    """Return the number of occurrences of each index, in float64, (n_others,)."""
-    cdef intptr_t k
-    cdef int32_t[::1] found = np.zeros(n_others, dtype=np.int32)
-    with nogil:
-        for k in range(others.shape[0]):
-            found[others[k]] += 1
-    return np.asarray(found).astype(np.float64)
-
-
 def table_sums(const floating[:, ::1] table, const double[::1] factors):
     """Return the sum of a table's rows, weighted by factors, in float64."""
     cdef double[::1] sums = np.zeros(table.shape[1])

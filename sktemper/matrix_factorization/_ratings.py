@@ -129,12 +129,9 @@ class Gaussians(NamedTuple):
         """
         if len(rows) == len(self.means):
             return others
-        self.means[rows] = others.means
-        self.log_determinants[rows] = others.log_determinants
-        self.prior_traces[rows] = others.prior_traces
-        self.products[rows] = others.products
-        self.prior_products[rows] = others.prior_products
-        self.table[rows] = others.table
+        for array, other in zip(self, others, strict=True):
+            if array is not None:
+                array[rows] = other
         return self
 
     def entropies(self):
@@ -161,6 +158,7 @@ def compute_posteriors(model, sums, scales, prior, with_covariances=False):
     chunk_size = max(COST_AT_ONCE // model.n_own**3, FEWEST_AT_ONCE)
     for start in range(0, n_rows, chunk_size):
         part = slice(start, start + chunk_size)
+        results = (a if a is None else a[part] for a in (out.table, *out[:-1]))
         found = _kernels.gaussians(
             sums[part],
             scales[part],
@@ -168,13 +166,7 @@ def compute_posteriors(model, sums, scales, prior, with_covariances=False):
             model.n_components,
             model.biases,
             model.stop,
-            out.table[part],
-            out.means[part],
-            None if out.covariances is None else out.covariances[part],
-            out.log_determinants[part],
-            out.prior_traces[part],
-            out.products[part],
-            out.prior_products[part],
+            *results,
         )
         if found < 0:
             raise Stopped

@@ -258,10 +258,9 @@ class UserInference:
         return statistics if share == 1 else statistics.scaled(float(share))
 
     def _item_counts(self):
-        power, items = self.powers.statistics, self.block.items
-        if np.ndim(power) == 0:
-            return _kernels.counts(items, self.model.n_features)
-        return np.bincount(items, power, minlength=self.model.n_features)
+        power = self.powers.statistics if np.ndim(self.powers.statistics) else None
+        counts = np.bincount(self.block.items, power, self.model.n_features)
+        return counts.astype(np.float64, copy=False)
 
 
 def _accelerated(x, g, y, h):

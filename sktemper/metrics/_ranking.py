@@ -1,7 +1,7 @@
 """Ranking metrics of held-out items, and scorers of rankings for searches."""
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
-from .._utils._arguments import Interval, check_arguments
+from .._utils._arguments import Interval, WholeNumber, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn
@@ -23,13 +23,12 @@ from ..model_selection import train_test_split_entries
 from ._ratings import as_ratings, kept
 
 _ENTRIES = ["array-like", "sparse matrix"]
-_CONSTRAINTS = {
+_SHARED = {
     "X_test": _ENTRIES,
-    "k": [Interval(Integral, 1, None, closed="left")],
     "X_seen": [*_ENTRIES, None],
     "relevant": [Interval(Real, None, None, closed="both"), None],
-    "per_user": ["boolean"],
 }
+_CONSTRAINTS = _SHARED | {"k": [WholeNumber(1)], "per_user": ["boolean"]}
 
 
 @check_arguments(**_CONSTRAINTS)
@@ -184,12 +183,7 @@ def ndcg_at_k(
 
 
 @completed_by(precision_at_k)
-@check_arguments(
-    X_test=_ENTRIES,
-    measures=["array-like"],
-    X_seen=[*_ENTRIES, None],
-    relevant=[Interval(Real, None, None, closed="both"), None],
-)
+@check_arguments(**_SHARED, measures=["array-like"])
 def ranking_report(
     scores: Any,
     X_test: DataLike,

@@ -397,22 +397,8 @@ def match_components(
     array([1., 1.])
     """
     non_negative = metric == "jensenshannon"
-    check_unmasked(components_a, "components_a", may_be_nan=False)
-    check_unmasked(components_b, "components_b", may_be_nan=False)
-    a, b = (
-        scaled(
-            check_array(
-                part,
-                dtype=np.float64,
-                ensure_non_negative=non_negative,
-                input_name=name,
-            )
-        )
-        for part, name in (
-            (components_a, "components_a"),
-            (components_b, "components_b"),
-        )
-    )
+    a = _checked_components(components_a, "components_a", non_negative)
+    b = _checked_components(components_b, "components_b", non_negative)
     if a.shape[1] != b.shape[1]:
         raise ValueError(
             f"components_a has {a.shape[1]} features, but components_b has "
@@ -426,6 +412,14 @@ def match_components(
     similarities = _SIMILARITIES[metric](a, b)
     rows, permutation = linear_sum_assignment(similarities, maximize=True)
     return permutation, similarities[rows, permutation]
+
+
+def _checked_components(values, name, non_negative):
+    check_unmasked(values, name, may_be_nan=False)
+    values = check_array(
+        values, dtype=np.float64, ensure_non_negative=non_negative, input_name=name
+    )
+    return scaled(values)
 
 
 def _jensen_shannon_similarity(a, b):
