@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from .._utils._arguments import Interval, columns_of
 from .._utils._checksums import checked, with_checksum
+from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, frame_library, is_frame
 from .._utils._notices import warn
 from .._utils._sklearn import csr_container
@@ -189,15 +190,9 @@ class StreamingCountVectorizer(
         self._learn(raw_documents, restart=True)
         return self
 
+    @completed_by(fit)
     def fit_transform(self, raw_documents: Iterable, y: Any = None) -> SparseMatrix:
         """Learn a new vocabulary from documents, and count their words.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            As in `fit`.
-        y : None
-            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -206,15 +201,9 @@ class StreamingCountVectorizer(
         """
         return self._contained(self._learn(raw_documents, restart=True), raw_documents)
 
+    @completed_by(fit)
     def partial_fit(self, raw_documents: Iterable, y: Any = None) -> Self:
         """Learn new words from a chunk of a stream.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            As in `fit`.
-        y : None
-            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -233,6 +222,7 @@ class StreamingCountVectorizer(
         self._learn(raw_documents, restart=False)
         return self
 
+    @completed_by(fit)
     def partial_fit_transform(
         self, raw_documents: Iterable, y: Any = None
     ) -> SparseMatrix:
@@ -240,13 +230,6 @@ class StreamingCountVectorizer(
 
         The documents are split into words only once, so this method takes half as long
         as `partial_fit` followed by `transform`.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            As in `fit`.
-        y : None
-            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -447,13 +430,9 @@ class StreamingCountVectorizer(
             )
 
     # -- counting words ----------------------------------------------------------------
+    @completed_by(fit)
     def transform(self, raw_documents: Iterable) -> SparseMatrix:
         """Count the words that have a column in each document.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            As in `fit`.
 
         Returns
         -------
