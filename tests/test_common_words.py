@@ -43,7 +43,7 @@ def n_found(topics, others):
 @pytest.fixture(scope="module")
 def common():
     X, topics = documents(0.5)
-    with pytest.warns(ConvergenceWarning, match="common: 0, 1, .*max_df"):
+    with pytest.warns(ConvergenceWarning, match="common: columns 0, 1, .*max_df"):
         lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)
     return X, topics, lda
 
