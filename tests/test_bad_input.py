@@ -352,24 +352,6 @@ def test_other_mistakes_have_the_message_of_scikit_learn_alone(counts):
         assert "Vectorizer" not in str(caught.value)
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_zeros_in_place_of_nan_are_warned_of(method):
-    pandas = pytest.importorskip("pandas")
-    ratings = make_ratings(40, 15, n_ratings=200, n_stars=5, random_state=0).tocoo()
-    table = pandas.DataFrame({"u": ratings.row, "i": ratings.col, "r": ratings.data})
-    pivot = table.pivot(index="u", columns="i", values="r")
-    model = AnnealedMatrixFactorization(2, batch_size=None, max_iter=60, tol=1e3)
-    with pytest.warns(UserWarning, match="NaN .* sparse .*ratings_matrix"):
-        getattr(clone(model), method)(pivot.fillna(0))
-    # none of these forms is the mistake
-    getattr(clone(model), method)(pivot)
-    getattr(clone(model), method)(ratings.tocsr())
-    getattr(clone(model), method)(pivot.fillna(3))
-    stored_zeros = ratings.tocsr()
-    stored_zeros.data[::2] = 0
-    getattr(clone(model), method)(stored_zeros)
-
-
 def test_more_items_than_there_are_are_not_recommended():
     X = make_ratings(30, 20, n_ratings=200, random_state=0)
     model = AnnealedMatrixFactorization(2).partial_fit(X)

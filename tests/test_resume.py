@@ -129,26 +129,6 @@ def test_warm_start_with_other_rows(documents):
 # -- Ctrl-C ----------------------------------------------------------------------------
 
 
-@pytest.mark.every(11)
-@pytest.mark.parametrize("t", [0, 1, 6, 19])
-@pytest.mark.parametrize("pickled", [False, True])
-def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
-    whole = lda_of().fit(documents)
-    lda = lda_of(schedule=PressingAt(t), warm_start=True)
-    with pytest.raises(KeyboardInterrupt):
-        lda.fit(documents)
-    lda.set_params(schedule=SCHEDULE)
-    if t == 0:
-        assert not hasattr(lda, "components_")
-        assert not hasattr(lda, "n_features_in_")
-    else:
-        assert lda.n_batch_iter_ == t
-        assert_usable(lda, documents)
-    if pickled:
-        lda = pickle.loads(pickle.dumps(lda))
-    assert_same_fit(lda.fit(documents), whole)
-
-
 @pytest.mark.every(9)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
