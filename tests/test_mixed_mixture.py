@@ -249,6 +249,15 @@ def test_a_constant_of_a_chosen_normal_kind_is_named():
 # -- the estimators --------------------------------------------------------------------
 
 
+def test_weights_are_repetitions():
+    X, _ = survey(200)
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    mixture = AnnealedMixedMixture(3, random_state=0)
+    weighted = clone(mixture).fit(X, sample_weight=weight)
+    repeated = clone(mixture).fit(X.loc[X.index.repeat(weight)])
+    assert weighted.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-6)
+
+
 def test_a_stream_has_the_categories_that_were_declared():
     X, y = survey(3000)
     first = X[(X["drink"] != "water") & (X["likert"] != 5)][:200]
@@ -751,6 +760,7 @@ def test_text_that_comes_as_numbers_is_no_code():
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():
     X = two_columns(["1", "x", 0, True, None])
+    X.loc[5, "b"] = np.nan
     mixture = few_steps().fit(X.assign(a=two_columns(["1", "x"])["a"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -913,6 +923,8 @@ def test_invalid_frames_are_refused():
     X = two_columns([1, 2])
     with pytest.raises(ValueError, match="several columns with the name 'a'"):
         few_steps().fit(X.set_axis(["a", "a"], axis=1))
+    with pytest.raises(TypeError, match="'day' has the dtype"):
+        few_steps().fit(X.assign(day=pd.Timestamp("2020-02-02")))
     pl = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"pass X\.collect\(\)"):
         few_steps().fit(pl.LazyFrame({"a": [1, 2]}))

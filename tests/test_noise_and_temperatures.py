@@ -25,7 +25,7 @@ from sktemper.tempering import GlobalTempering, LocalTempering
 S = 60
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("distribution", ["dirichlet", "gaussian"])
 @pytest.mark.parametrize("size", [20, 0.75, lambda t: 5.0 * (t + 1)])
 def test_the_moments_of_the_weights(distribution, size):
