@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from fits import documents_of, lda_of, ratings_of, samples_of
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -246,46 +245,6 @@ def test_concentrations_too_small_for_a_float_are_refused(kind):
 
 
 # -- counts, codes and masks -----------------------------------------------------------
-
-TEXTS = [f"w{i % 7} w{i % 5} w{i % 3} w{i % 7} w{i % 11}" for i in range(60)]
-
-
-@pytest.mark.every(2)
-@quiet
-@pytest.mark.parametrize("cls", [AnnealedLDA, AnnealedMultinomialMixture])
-def test_rows_of_length_one_are_no_counts(cls):
-    counts = CountVectorizer(token_pattern=r"\w\d+").fit_transform(TEXTS)
-    tfidf = TfidfVectorizer(token_pattern=r"\w\d+").fit_transform(TEXTS)
-    shares = counts.toarray() / counts.sum(axis=1)
-    model = cls(2, max_iter=2, random_state=0)
-    for scaled in (tfidf, tfidf.toarray(), np.asarray(shares), tfidf.astype("float32")):
-        with pytest.warns(UserWarning, match=r"scaled to length 1.*CountVectorizer"):
-            model.fit(scaled)
-    # counts, and counts with weights of words, do not warn
-    for fine in (counts, 0.5 * counts, tfidf * 3.0, np.eye(12)):
-        model.fit(fine)
-
-
-@quiet
-def test_answers_coded_one_and_two_are_reported():
-    random = np.random.default_rng(0)
-    answers = (random.random((80, 6)) < [[0.9] * 6, [0.1] * 6][0]).astype(float)
-    answers[40:] = 1 - answers[40:]
-    model = AnnealedBernoulliMixture(2, moves=None, random_state=0)
-    labels = model.fit(answers).labels_
-    for form in (float, int, "float32"):
-        with pytest.warns(UserWarning, match=r"from 1 to 2.*100%.*binarize=1.5"):
-            model.fit((answers + 1).astype(form))
-    with pytest.warns(UserWarning, match="other than 0 and 1"):
-        AnnealedBernoulliMixture(2).partial_fit(answers + 1)
-    recoded = AnnealedBernoulliMixture(2, binarize=1.5, random_state=0).fit(answers + 1)
-    np.testing.assert_array_equal(recoded.labels_, labels)
-    missing = answers.copy()
-    missing[0, 0] = np.nan
-    for fine in (answers, missing, answers > 0, sparse.csr_array(3 * answers)):
-        model.fit(fine)
-    with pytest.raises(ValueError, match="binarize=None"):
-        AnnealedBernoulliMixture(2, binarize=None).fit(answers + 1)
 
 
 @quiet
