@@ -209,6 +209,14 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     the first array that `_users_of_block` returns, and the vectors of items are the
     columns of ``components_``.
     `explain` needs `_shares`, and `for_serving` needs `_fits`.
+
+    Parameters
+    ----------
+    init : array-like of shape (n_components, n_items), default=None
+        Initial factors of the items; None is small draws from the prior.
+    learning_rate : LearningRate or float, default=None
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     """
 
     user_labels_: np.ndarray | None

@@ -63,11 +63,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     pair_target : "value", float or callable, default=1.0
         Targets y of stored pairs, in the same way.  A function that divides stars by 5,
         with ``pair_weight=1.0``, ranks items by how much users like them.
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items; None is small draws from the prior.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
         Least gain that counts: of the held-out score, and with ``batch_size=None`` of
         the lower bound by a pass.

@@ -91,11 +91,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     component_variance : float, default=None
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items; None is small draws from the prior.
-    learning_rate : LearningRate or float, default=None
-        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
-        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
         Least gain that counts: of the held-out score, in nats per rating, and with
         ``batch_size=None`` of the lower bound by a pass.
