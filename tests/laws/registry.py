@@ -245,3 +245,6 @@ RESULTS += [
 ]
 RESULTS += [Result(name, frozenset({"interval"})) for name in INTERVALS]
 RESULTS += [Result(name, frozenset({"p-value"})) for name in P_VALUES]
+NUMBERS = "log_evidence", "bootstrap_n_components"
+RESULTS += [Result(name, frozenset({"number"})) for name in NUMBERS]
+RESULTS += [Result("alarms_", frozenset({"alarm"}))]

@@ -11,18 +11,27 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import betaln
 
 import sktemper
 from sktemper import (
     AnnealedBernoulliMixture,
+    AnnealedGaussianMixture,
     AnnealedLDA,
+    AnnealedMixedMixture,
+    AnnealedMultinomialMixture,
     inspection,
     model_selection,
     plotting,
 )
 from sktemper.inspection import _topic_regression, word_contrasts
 from sktemper.inspection._gibbs import checked_documents, topic_draws
-from sktemper.model_selection import bootstrap_lrt
+from sktemper.model_selection import (
+    bootstrap_lrt,
+    bootstrap_n_components,
+    bootstrap_profiles,
+    log_evidence,
+)
 
 from .draws import LENGTH, generator, too_many
 from .registry import RESULTS
@@ -33,6 +42,16 @@ N_DRAWS = 10 * LENGTH
 LEVELS = 0.05, 0.005
 #: Largest share by which intervals may cover less than they say.
 SLACK = 0.02
+#: The names of results of which a test below has simulations.
+SIMULATED = set()
+
+
+def simulates(*names):
+    def decorate(test):
+        SIMULATED.update(names)
+        return test
+
+    return decorate
 
 
 # -- covariates and outcomes without an effect -----------------------------------------
@@ -100,6 +119,7 @@ def regression(length, covariates):
         _topic_regression.topic_draws = original
 
 
+@simulates(*(f"TopicRegression.{name}" for name in ("table", "tests", "shares")))
 @pytest.mark.every(36)
 @pytest.mark.parametrize("length", [3, 30])
 @pytest.mark.parametrize("covariate", COVARIATES)
@@ -124,17 +144,50 @@ def test_topic_regression(covariate, length):
     judge(covariate, together, shares, 36)
 
 
+@simulates("WordContrasts.table")
 @pytest.mark.every(6)
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10, N // 2])
 @pytest.mark.filterwarnings("ignore")
 def test_word_contrasts_find_no_words(size):
     """At most one draw in 20 has a word, where no word differs at all."""
     lda, X, *_ = texts(30)
-    random, found = generator("words", size), []
+    random, found, missed = generator("words", size), [], []
     for _ in range(N_DRAWS):
-        words = word_contrasts(lda, X, of_group(size)(random)).top_words()
+        contrasts = word_contrasts(lda, X, of_group(size)(random))
+        words = contrasts.top_words()
         found.append(any(map(len, (own for topic in words for own in topic.values()))))
+        table = contrasts.table(None)
+        missed.append(excludes(table.iloc[random.integers(len(table))], 1.0))
     assert not too_many(sum(found), len(found), 0.05, 6)
+    judge(("words", size), [1.0], missed, 6)
+
+
+@simulates(
+    "TopicEffectsDisplay.from_regression",
+    "TopicEffectsDisplay.from_shares",
+    "WordContrastsDisplay.from_contrasts",
+)
+@pytest.mark.deep
+@pytest.mark.filterwarnings("ignore")
+def test_displays_have_the_intervals_of_tables():
+    found, places = regression(30, np.arange(N) % 2), np.arange(2.0)
+    lda, X, *_ = texts(30)
+    draw = plotting.TopicEffectsDisplay
+    effects = draw.from_regression(found, "x0", interval=0.5)
+    table = found.table(0.5).query("covariate == 'x0'")
+    assert set(effects.low) == set(table["low"])
+    shares = draw.from_shares(found, places[:, None], places, interval=0.5)
+    assert set(np.ravel(shares.low)) == set(found.shares(places[:, None], 0.5)["low"])
+    X = X.toarray()
+    word = X.sum(axis=0).argmax()
+    X[::2, word] = 0  # a word of one group
+    contrasts = word_contrasts(lda, X, np.arange(N) % 2)
+    low, topics = contrasts.table(None, 0.5)["low"], range(len(found.coef_))
+    draw = plotting.WordContrastsDisplay.from_contrasts
+    shown = [draw(contrasts, topic, interval=0.5).low for topic in topics]
+    assert (
+        0 < len(set(np.concatenate(shown))) == len(set(low) & {*np.concatenate(shown)})
+    )
 
 
 # -- classes ---------------------------------------------------------------------------
@@ -148,7 +201,8 @@ def posteriors(random, size):
     return np.where(y[:, None] == [0, 1], certain[:, None], 1.0 - certain[:, None])
 
 
-@pytest.mark.every(20)
+@simulates("ClassOutcomes.table", "ClassOutcomes.tests")
+@pytest.mark.every(31)
 @pytest.mark.parametrize("method", ["bch", "ml"])
 @pytest.mark.parametrize("outcome", OUTCOMES)
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10, N // 2])
@@ -166,7 +220,8 @@ def test_class_outcomes(outcome, size, method):
     judge((outcome, size, method), p_values, missed, 60)
 
 
-@pytest.mark.every(36)
+@simulates("ClassRegression.table", "ClassRegression.marginal_effects")
+@pytest.mark.every(55)
 @pytest.mark.parametrize("method", ["bch", "ml"])
 @pytest.mark.parametrize("covariate", COVARIATES)
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10, N // 2])
@@ -192,6 +247,92 @@ def test_class_regression(covariate, size, method):
     judge((covariate, size, method), effects + refused, others + covered, 108)
 
 
+# -- mixtures --------------------------------------------------------------------------
+def yes_or_no(random):
+    chances = random.random(4)
+    return AnnealedBernoulliMixture, (random.random((N, 4)) < chances) * 1.0, chances
+
+
+def words(random):
+    chances = random.dirichlet(np.ones(4))
+    return AnnealedMultinomialMixture, random.multinomial(1, chances, N) * 1.0, chances
+
+
+def normal(random):
+    mean, sd = random.normal(size=3), random.gamma(4.0, 0.25, 3)
+    X = mean + sd * random.normal(size=(N, 3))
+    make = functools.partial(AnnealedGaussianMixture, covariance_type="diag")
+    return make, X, np.column_stack([mean, sd]).ravel()
+
+
+def several_kinds(random):
+    chances, rate, mean = random.dirichlet(np.ones(3)), random.gamma(2.0, 5.0), 1.0
+    parts = random.choice(3, size=N, p=chances), random.poisson(rate, N)
+    X = np.column_stack([*parts, mean + random.normal(size=N)])
+    kinds = ["categorical", "poisson", "gaussian"]
+    make = functools.partial(AnnealedMixedMixture, kinds=kinds)
+    return make, X, np.array([*chances, rate, mean, 1.0])
+
+
+@simulates("MixtureMixin.profiles", "bootstrap_profiles")
+@pytest.mark.every(4)
+@pytest.mark.parametrize("draw", [yes_or_no, words, normal, several_kinds])
+def test_profiles(draw):
+    """Rows of one class have no uncertain classes, so that all intervals are right.
+
+    An interval of the bootstrap ends between order statistics of a few fits.
+    """
+    random, missed, halves = generator("profiles", draw.__name__), [], []
+    n_fits, tail = 39, 0.025
+    for _ in range(N_DRAWS):
+        make, X, truth = draw(random)
+        mixture, place = make(1, random_state=0).fit(X), random.integers(len(truth))
+        missed.append(excludes(mixture.profiles().iloc[place], truth[place]))
+        if LENGTH > 1 and draw is normal:
+            table = bootstrap_profiles(mixture, X, n_replicates=n_fits, random_state=0)
+            halves.append(excludes(table.iloc[place], truth[place]))
+    judge(draw.__name__, [1.0], missed, 4)
+    level = 2.0 * (tail * (n_fits - 1) + 1.0) / (n_fits + 1) + SLACK
+    assert not too_many(sum(halves), max(len(halves), 1), level, 4)
+
+
+@simulates("log_evidence")
+def test_the_evidence_of_one_class():
+    """The estimate is the evidence of rows with Beta priors."""
+    X = yes_or_no(generator("evidence"))[1]
+    mixture = AnnealedBernoulliMixture(1, feature_prior=2.0, random_state=0).fit(X)
+    found = log_evidence(mixture, X, n_temperatures=5, n_chains=2, random_state=0)
+    truth = (
+        betaln(2.0 + X.sum(axis=0), 2.0 + N - X.sum(axis=0)) - betaln(2.0, 2.0)
+    ).sum()
+    np.testing.assert_allclose(found.estimate, truth, rtol=1e-9)
+
+
+@simulates("bootstrap_n_components")
+def test_the_number_of_classes():
+    """Almost all fits to halves find two classes that are far apart."""
+    random, shares = generator("number"), []
+    for _ in range(1 if LENGTH == 1 else N_DRAWS):
+        X = random.random((N, 8)) < np.where(np.arange(N) % 3 == 0, 0.9, 0.1)[:, None]
+        mixture = AnnealedBernoulliMixture(3, random_state=0).fit(X * 1.0)
+        found = bootstrap_n_components(mixture, X * 1.0, n_replicates=5, random_state=0)
+        shares.append(found.get(2, 0.0))
+    assert np.mean(shares) >= 0.5
+
+
+@simulates("alarms_")
+def test_alarms_of_a_stream():
+    """At most one stream without changes in 20 has an alarm."""
+    random, found, n_rows = generator("alarms"), [], 2000
+    for _ in range(N_DRAWS):
+        is_first = random.random((n_rows, 1)) < 0.4
+        X = (random.random((n_rows, 8)) < np.where(is_first, 0.9, 0.1)) * 1.0
+        mixture = AnnealedBernoulliMixture(2, half_life=n_rows, random_state=0)
+        found.append(len(mixture.partial_fit(X).alarms_["sample"]) > 0)
+    assert not too_many(sum(found), len(found), 0.05)
+
+
+@simulates("LikelihoodRatioTest")
 @pytest.mark.deep
 def test_bootstrap_lrt():
     random, p_values = generator("lrt"), []
@@ -222,6 +363,8 @@ def test_every_function_with_p_values_or_intervals_is_in_the_registry():
     found |= {name for name, own in members() if "interval" in own}
     kinds = {"p-value", "interval"}
     assert found == {row.name for row in RESULTS if row.returns & kinds}
+    kinds |= {"alarm", "number"}
+    assert SIMULATED == {row.name for row in RESULTS if row.returns & kinds}
 
 
 def result_of(function):
