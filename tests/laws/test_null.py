@@ -341,7 +341,7 @@ def test_bootstrap_lrt():
         mixture = AnnealedBernoulliMixture(2, moves=None, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            test = bootstrap_lrt(mixture, X, n_components=1, n_replicates=39)
+            test = bootstrap_lrt(mixture.fit(X), X, n_components=1, n_replicates=39)
         p_values.append(test.p_value)
     judge("lrt", p_values)
 
