@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from .._utils._docstrings import complete_method, methods
 from .._utils._typing import Axes, Figure
 
 #: Colour map of topics and components, and the order of its colours.  Strong colours
@@ -11,26 +12,129 @@ COLOURS = "tab20"
 ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
 
+#: Styles of lines, and number of lines of each style, because few colours are distinct.
+STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
+
+
 class Display:
-    """Base class of displays, which have axes and a figure."""
+    """Base class of displays, which have axes and a figure.
+
+    The methods of displays take what they do not describe from the methods of this
+    class, `_check` or `plot`, and then from the method before them.
+    """
 
     ax_: Axes
     figure_: Figure
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        created = Display._check
+        for name, function in methods(cls):
+            if name == "plot":
+                complete_method(function, Display.plot)
+            complete_method(function, created)
+            created = function
+            written = f"display : {cls.__name__}"
+            function.__doc__ = function.__doc__.replace("display : Display", written)
+
     @classmethod
-    def _check_matplotlib(cls, method):
-        """Raise scikit-learn's error if matplotlib is not installed."""
-        check_matplotlib_support(f"{cls.__name__}.{method}")
+    def _check(cls, estimator=None, attribute=None, what=None, by="from_estimator"):
+        """Check whether a display can be created from an estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted LDA of this package.
+        feature_names : array-like of shape (n_features,), default=None
+            The words; None uses the column names of the training data, or column
+            indices.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        name : str, default=None
+            Name in the legend; None uses the name of the class.
+
+        Returns
+        -------
+        display : Display
+        """
+        check_matplotlib_support(f"{cls.__name__}.{by}")
+        if attribute is not None:
+            require_attribute(estimator, attribute, what)
+
+    def plot(self, ax=None, **style):
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        name : str, default=None
+            Name in the legend; None uses the name of the display.
+
+        Returns
+        -------
+        display : Display
+            This display.
+        """
+        raise NotImplementedError
 
     def _make_axes(self, ax, figsize=None):
         """Store and return the axes to draw on; None makes new ones."""
-        self._check_matplotlib("plot")
+        check_matplotlib_support(f"{type(self).__name__}.plot")
         import matplotlib.pyplot as plt
 
         if ax is None:
             _, ax = plt.subplots(figsize=figsize, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+    def _add_colorbar(self, artist, ax, **style):
+        self.colorbar_ = self.figure_.colorbar(artist, ax=ax, **style)
+
+    # -- parts of plots ----------------------------------------------------------------
+    def _open_frame(self, ax):
+        """Hide the upper and the right edge of axes."""
+        ax.spines[["top", "right"]].set_visible(False)
+
+    def _legend_beside(self, ax):
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+    def _name_rows(self, ax, labels):
+        """Label the rows 0, 1, ... of axes, from top to bottom."""
+        ax.set_yticks(np.arange(len(labels)), labels, fontsize=8)
+        ax.set_ylim(len(labels) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        self._open_frame(ax)
+
+    def _draw_intervals(self, ax, rows, values, low, high, **style):
+        """Draw values with intervals in rows, and store the container of matplotlib."""
+        style = {"fmt": "o", "markersize": 4, **style}
+        ends = [values - low, high - values]
+        self.artists_.append(ax.errorbar(values, rows, xerr=ends, **style))
+
+    def _draw_reference(self, ax, value):
+        """Draw the value of no effect."""
+        ax.axvline(value, color="0.6", linewidth=0.8, zorder=0)
+
+    def _style(self, number):
+        """Return the line style and the marker of a line by its number in the plot."""
+        return STYLES[number // N_ALIKE % len(STYLES)]
+
+    def _percent_formatter(self):
+        """Return a formatter of percentages, whose digits depend on the ticks."""
+        from matplotlib.ticker import PercentFormatter
+
+        return PercentFormatter(1.0)
+
+    def _finish_shares(self, ax, label, places):
+        """Complete the axes of lines of shares over dates or numbers."""
+        ax.yaxis.set_major_formatter(self._percent_formatter())
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel(label)
+        self._legend_beside(ax)
+        self._open_frame(ax)
+        if np.asarray(places).dtype.kind == "M":
+            ax.tick_params(axis="x", labelrotation=30)
 
 
 def make_panels(ax, n_panels, n_columns):
@@ -63,14 +167,18 @@ def topic_colours(numbers):
 
 def select_topics(numbers, prevalence, most):
     """Return the indices of topics to show: ``numbers``, or the ``most`` largest."""
-    n_topics = len(prevalence)
     if numbers is None:
         return np.argsort(-np.asarray(prevalence), kind="stable")[:most]
+    return check_indices("topics", numbers, len(prevalence))
+
+
+def check_indices(name, numbers, n):
+    """Return indices of topics or components as an array, or raise an error."""
     numbers = np.atleast_1d(numbers)
     whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0
-    if not whole or numbers.min() < 0 or numbers.max() >= n_topics:
+    if not whole or numbers.min() < 0 or numbers.max() >= n:
         raise ValueError(
-            f"topics must be indices of topics, integers from 0 to {n_topics - 1}, got "
+            f"{name} must be indices of {name}, integers from 0 to {n - 1}, got "
             f"{numbers.tolist()}."
         )
     return numbers
@@ -91,5 +199,14 @@ def require_attribute(estimator, attribute, what):
     raise TypeError(f"estimator must be {what}, got {type(estimator).__name__}{hint}.")
 
 
-def topic_label(words, number):
-    return f"{number}: {' '.join(words[:3])}"
+def topic_labels(estimator, feature_names):
+    """Return labels of all topics: their indices and most probable words."""
+    words = estimator.top_words(feature_names, 3)
+    return [f"{number}: {' '.join(top)}" for number, top in enumerate(words)]
+
+
+def ranked_words(estimator, feature_names, n_words, relevance):
+    """Return a table of words for each topic, and the prevalence of the topics."""
+    table = estimator.topics(feature_names, n_words, relevance=relevance)
+    by_topic = [rows for _, rows in table.groupby("topic")]
+    return by_topic, np.array([rows["prevalence"].iloc[0] for rows in by_topic])

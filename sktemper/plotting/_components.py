@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Int
-from ._axes import Display, make_panels
+from ._axes import Display, check_indices, make_panels
 
 #: Maximum number of images that are drawn by default.
 MOST_IMAGES = 64
@@ -83,7 +83,7 @@ class ComponentsDisplay(Display):
         -------
         display : ComponentsDisplay
         """
-        cls._check_matplotlib("from_estimator")
+        cls._check()
         check_is_fitted(estimator)
         name = "components_" if hasattr(estimator, "components_") else "means_"
         rows = np.asarray(getattr(estimator, name))
@@ -95,13 +95,7 @@ class ComponentsDisplay(Display):
             )
         numbers = np.arange(min(len(rows), MOST_IMAGES))
         if components is not None:
-            numbers = np.atleast_1d(components)
-            whole = numbers.dtype.kind in "iu" and len(numbers) > 0
-            if not whole or numbers.min() < 0 or numbers.max() >= len(rows):
-                raise ValueError(
-                    "components must be indices of components, integers from 0 to "
-                    f"{len(rows) - 1}, got {numbers.tolist()}."
-                )
+            numbers = check_indices("components", components, len(rows))
         images = rows[numbers].reshape(len(numbers), *image_shape)
         return cls(images=images, numbers=numbers).plot(ax, **image_kw)
 
@@ -150,9 +144,7 @@ class ComponentsDisplay(Display):
             panel.spines[:].set_color("0.8")
         self.colorbar_ = None
         if colorbar:
-            self.colorbar_ = self.figure_.colorbar(
-                self.images_[0], ax=list(self.axes_), shrink=0.8
-            )
+            self._add_colorbar(self.images_[0], list(self.axes_), shrink=0.8)
         return self
 
 

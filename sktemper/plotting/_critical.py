@@ -96,7 +96,7 @@ class CriticalTemperaturesDisplay(Display):
         -------
         display : CriticalTemperaturesDisplay
         """
-        cls._check_matplotlib("from_estimator")
+        cls._check()
         from .. import critical_temperatures
 
         found, schedule = critical_temperatures(
@@ -106,11 +106,10 @@ class CriticalTemperaturesDisplay(Display):
             return cls(critical_temperatures=found).plot(ax, **line_kw)
         end = schedule.settles_at() * BEYOND
         time = np.linspace(0.0, end if 0.0 < end < np.inf else WITHOUT_END, N_POINTS)
-        temperature = np.array([schedule(t) for t in time])
         display = cls(
             critical_temperatures=found,
             time=time,
-            temperature=temperature,
+            temperature=np.array([schedule(t) for t in time]),
             unit=schedule.unit,
         )
         return display.plot(ax, **line_kw)
@@ -144,7 +143,7 @@ class CriticalTemperaturesDisplay(Display):
         if self.time is not None:
             self._draw_schedule(spectrum, {"color": "C1", **line_kw})
         for panel in self.axes_:
-            panel.spines[["top", "right"]].set_visible(False)
+            self._open_frame(panel)
         return self
 
     def _draw_schedule(self, spectrum, line_kw):

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, DataLike
-from ._axes import Display, require_attribute, topic_colours, topic_label
+from ._axes import Display, topic_colours, topic_labels
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
-WORDS = re.compile(r"\b\w\w+\b")
+WORDS = re.compile(r"(\b\w\w+\b)")
 #: Largest number of topics in the legend, which shows the most frequent topics.
 MOST_TOPICS = 10
 #: Line height divided by the height of letters.
@@ -100,8 +100,7 @@ class DocumentDisplay(Display):
         -------
         display : DocumentDisplay
         """
-        cls._check_matplotlib("from_estimator")
-        require_attribute(estimator, "topics", "a fitted LDA")
+        cls._check(estimator, "topics", "a fitted LDA")
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one document, got {x.shape[0]} rows.")
         table = estimator.explain(x, feature_names)
@@ -114,18 +113,18 @@ class DocumentDisplay(Display):
                 repeated = f"{word} ×{count:g}" if count != 1 else word
                 pieces += [(repeated, word), (" ", None)]
         else:
-            pieces = list(_pieces(text))
+            pieces = _pieces(text)
         known = [word if word in best.index else None for _, word in pieces]
         topics = [-1 if word is None else int(best["topic"][word]) for word in known]
         sure = [0.0 if w is None else float(best["probability"][w]) for w in known]
-        words = estimator.top_words(feature_names, 3)
+        labels = topic_labels(estimator, feature_names)
         numbers, counts = np.unique([k for k in topics if k >= 0], return_counts=True)
         order = numbers[np.argsort(-counts, kind="stable")].astype(int)
         display = cls(
             pieces=[piece for piece, _ in pieces],
             topics=topics,
             probabilities=sure,
-            labels={int(k): topic_label(words[k], k) for k in order},
+            labels={int(k): labels[k] for k in order},
         )
         return display.plot(ax, **text_kw)
 
@@ -221,12 +220,7 @@ def _width(drawn, part, renderer):
 
 
 def _pieces(text):
-    """Yield each piece of a text with its lower-case word, or None between words."""
-    end = 0
-    for match in WORDS.finditer(text):
-        if match.start() > end:
-            yield text[end : match.start()], None
-        yield match.group(), match.group().lower()
-        end = match.end()
-    if end < len(text):
-        yield text[end:], None
+    """Return each piece of a text with its lower-case word, or None between words."""
+    # words alternate with what is between them
+    pieces = enumerate(WORDS.split(text))
+    return [(one, one.lower() if place % 2 else None) for place, one in pieces if one]

@@ -101,7 +101,7 @@ class MixtureEllipsesDisplay(Display):
         -------
         display : MixtureEllipsesDisplay
         """
-        cls._check_matplotlib("from_estimator")
+        cls._check()
         check_is_fitted(estimator)
         require_attribute(estimator, "means_", "a fitted Gaussian mixture")
         features = _check_features(features, np.shape(estimator.means_)[1])

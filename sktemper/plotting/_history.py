@@ -141,7 +141,7 @@ class TrainingCurveDisplay(Display):
         -------
         display : TrainingCurveDisplay
         """
-        cls._check_matplotlib("from_estimator")
+        cls._check()
         points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
         name = type(estimator).__name__ if name is None else name
         display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
@@ -268,7 +268,7 @@ class TemperatureDisplay(Display):
         -------
         display : TemperatureDisplay
         """
-        cls._check_matplotlib("from_estimator")
+        cls._check()
         constraints = {"kind": [StrOptions({"line", "heatmap"})]}
         validate_parameter_constraints(constraints, {"kind": kind}, "from_estimator")
         points = read_history(estimator, x, "temperature", {"temperature"})
@@ -347,9 +347,7 @@ class TemperatureDisplay(Display):
         self.ax_.yaxis.set_major_formatter(LogFormatter())
         self.ax_.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
         if colorbar:
-            self.colorbar_ = self.figure_.colorbar(
-                self.mesh_, ax=self.ax_, label="Probability"
-            )
+            self._add_colorbar(self.mesh_, self.ax_, label="Probability")
 
 
 def _read_distribution(estimator, x):

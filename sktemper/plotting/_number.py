@@ -107,7 +107,7 @@ class NumberOfComponentsDisplay(Display):
         -------
         display : NumberOfComponentsDisplay
         """
-        cls._check_matplotlib("from_estimator")
+        cls._check()
         check_is_fitted(estimator, "cv_results_")
         results = estimator.cv_results_
         param = _parameter_name(results, param)
@@ -170,21 +170,13 @@ class NumberOfComponentsDisplay(Display):
         ax.axhline(least, color=colour, linestyle=":", linewidth=1)
         whose = "" if name is None else f"{name}, "
         marked = {"color": colour, "linestyle": "none", "markersize": 13}
-        ax.plot(
-            numbers[best],
-            scores[best],
-            marker="*",
-            label=f"{whose}best: {self.best_}",
-            **marked,
-        )
-        ax.plot(
-            numbers[enough],
-            scores[enough],
-            marker="s",
-            fillstyle="none",
-            label=f"{whose}fewest above the dotted line: {self.one_standard_error_}",
-            **marked,
-        )
+        few = {"marker": "s", "fillstyle": "none"}
+        for place, text, symbol in (
+            (best, "best", {"marker": "*"}),
+            (enough, "fewest above the dotted line", few),
+        ):
+            label = f"{whose}{text}: {int(numbers[place])}"
+            ax.plot(numbers[place], scores[place], label=label, **symbol, **marked)
         ax.set(xlabel="Number of components", ylabel=self.score_name)
         handles, labels = ax.get_legend_handles_labels()
         # sorted labels keep the elements of one curve together

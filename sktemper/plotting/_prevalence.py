@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._engine import matrices_of
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
-from ._axes import Display, require_attribute, select_topics, topic_colours, topic_label
+from ._axes import Display, select_topics, topic_colours, topic_labels
 
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_POINTS = 40
@@ -134,8 +134,6 @@ def _without_zone(date):
 
 
 # -- the plot --------------------------------------------------------------------------
-#: Styles of lines, and number of lines of each style, because few colours are distinct.
-STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
 #: Largest number of groups that are shown.
 MOST_GROUPS = 30
 #: Pattern that distinguishes dates from names of groups.
@@ -238,8 +236,7 @@ class TopicPrevalenceDisplay(Display):
         -------
         display : TopicPrevalenceDisplay
         """
-        cls._check_matplotlib("from_estimator")
-        require_attribute(estimator, "topics", "a fitted LDA")
+        cls._check(estimator, "topics", "a fitted LDA")
         check_same_rows(X=X, groups=groups)
         weights = estimator.transform(X)
         tokens = _tokens(X)
@@ -254,10 +251,10 @@ class TopicPrevalenceDisplay(Display):
                 n_groups, largest = len(places), _largest(groups, tokens)
                 shares, places = shares[:, largest], places[largest]
         kept = select_topics(topics, overall, most)
-        words = estimator.top_words(feature_names, 3)
+        labels = topic_labels(estimator, feature_names)
         display = cls(
             shares=shares[kept],
-            labels=[topic_label(words[k], k) for k in kept],
+            labels=[labels[k] for k in kept],
             topics=kept,
             places=places,
             n_groups=n_groups,
@@ -291,15 +288,11 @@ class TopicPrevalenceDisplay(Display):
     def _draw_bars(self, ax, bar_kw):
         n_topics = len(self.labels)
         ax = self._make_axes(ax, (7, 1.0 + 0.22 * n_topics))
-        places = np.arange(n_topics)
         bar_kw = {"color": topic_colours(self.topics), **bar_kw}
-        self.artists_ = list(ax.barh(places, self.shares, **bar_kw))
-        ax.set_yticks(places, self.labels, fontsize=8)
-        ax.set_ylim(n_topics - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.xaxis.set_major_formatter(percent_formatter())
+        self.artists_ = list(ax.barh(np.arange(n_topics), self.shares, **bar_kw))
+        self._name_rows(ax, self.labels)
+        ax.xaxis.set_major_formatter(self._percent_formatter())
         ax.set_xlabel("Share of the tokens")
-        ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_lines(self, ax, line_kw):
         ax = self._make_axes(ax, (9, 4.5))
@@ -307,17 +300,11 @@ class TopicPrevalenceDisplay(Display):
         for number, (shares, label, colour) in enumerate(
             zip(self.shares, self.labels, topic_colours(self.topics), strict=True)
         ):
-            line, marker = STYLES[number // N_ALIKE % len(STYLES)]
+            line, marker = self._style(number)
             style = {"linestyle": line, "marker": marker, "markersize": 4}
             style |= {"color": colour, "label": label, **line_kw}
             self.artists_ += ax.plot(self.places, shares, **style)
-        ax.yaxis.set_major_formatter(percent_formatter())
-        ax.set_ylim(bottom=0)
-        ax.set_ylabel("Share of the tokens")
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
-        ax.spines[["top", "right"]].set_visible(False)
-        if np.asarray(self.places).dtype.kind == "M":
-            ax.tick_params(axis="x", labelrotation=30)
+        self._finish_shares(ax, "Share of the tokens", self.places)
 
     def _draw_mesh(self, ax, mesh_kw):
         n_topics, n_places = np.shape(self.shares)
@@ -333,9 +320,8 @@ class TopicPrevalenceDisplay(Display):
         if self.n_groups is not None:
             ax.set_xlabel(f"The largest {n_places} of {self.n_groups} groups")
         ax.invert_yaxis()
-        self.colorbar_ = self.figure_.colorbar(
-            mesh, ax=ax, label="Share of the group's tokens", format=percent_formatter()
-        )
+        label = "Share of the group's tokens"
+        self._add_colorbar(mesh, ax, label=label, format=self._percent_formatter())
 
 
 def _with_dates(groups):
@@ -369,10 +355,3 @@ def _tokens(X):
         for part in parts
     )
     return np.concatenate([np.asarray(lengths).ravel() for lengths in sums])
-
-
-def percent_formatter():
-    """Return a formatter of shares as percentages, whose digits depend on the ticks."""
-    from matplotlib.ticker import PercentFormatter
-
-    return PercentFormatter(1.0)

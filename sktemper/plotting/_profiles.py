@@ -77,7 +77,7 @@ class ClassProfilesDisplay(Display):
         -------
         display : ClassProfilesDisplay
         """
-        cls._check_matplotlib("from_estimator")
+        cls._check()
         check_is_fitted(estimator)
         return cls(profiles=estimator.profiles()).plot(ax, items=items)
 
@@ -120,8 +120,7 @@ class ClassProfilesDisplay(Display):
         ax.set_xticks(range(len(classes)), heads, fontsize=8)
         ax.set_yticks(range(len(rows)), self.labels_, fontsize=8)
         ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
-        for edge in ax.spines.values():
-            edge.set_visible(False)
+        ax.spines[:].set_visible(False)
         return self
 
 

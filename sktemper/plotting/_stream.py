@@ -7,13 +7,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Int
-from ._axes import Display, make_panels, require_attribute, topic_colours, topic_label
+from ._axes import Display, make_panels, topic_colours, topic_labels
 
 #: Width of running means as a share of all points, and smallest number of points in a
 #: running mean of the components' shares.
 SHARE_OF_MEAN, LEAST_OF_MEAN = 0.02, 3
-#: Line styles, and number of lines of each style, because few colours are distinct.
-STYLES, N_ALIKE = ("-", "--", ":", "-."), 6
 #: Components whose share of the rows never exceeds this share are not drawn.
 LEAST_SHARE = 1e-3
 
@@ -136,8 +134,7 @@ class StreamDisplay(Display):
         -------
         display : StreamDisplay
         """
-        cls._check_matplotlib("from_estimator")
-        require_attribute(estimator, "partial_fit", "a topic model or mixture")
+        cls._check(estimator, "partial_fit", "a topic model or mixture")
         check_is_fitted(estimator)
         course = getattr(estimator, "prevalence_", {"sample": ()})
         if not len(course["sample"]):
@@ -146,15 +143,14 @@ class StreamDisplay(Display):
                 "set half_life and call partial_fit."
             )
         n_columns = course["shares"].shape[1]
-        labels, name = {k: f"component {k}" for k in range(n_columns)}, "sample"
+        labels, name = [f"component {k}" for k in range(n_columns)], "sample"
         if hasattr(estimator, "top_words"):
-            words = estimator.top_words(feature_names, 3)
-            labels, name = {k: topic_label(words[k], k) for k in labels}, "token"
+            labels, name = topic_labels(estimator, feature_names), "token"
         display = cls(
             course=course,
             renewals=estimator.renewals_,
             alarms=estimator.alarms_,
-            labels=labels,
+            labels=dict(enumerate(labels)),
             n_components=n_components,
             score_name=f"Score before learning\n(nats per {name})",
         )
@@ -183,7 +179,7 @@ class StreamDisplay(Display):
         self.axes_[0].sharex(self.axes_[1])
         self.axes_[0].tick_params(axis="x", labelbottom=False, labelrotation=0)
         for panel in self.axes_:
-            panel.spines[["top", "right"]].set_visible(False)
+            self._open_frame(panel)
         return self
 
     # -- places ------------------------------------------------------------------------
@@ -256,7 +252,7 @@ class StreamDisplay(Display):
             low, high = np.quantile(scores[len(scores) // 20 :], [0.0, 1.0])
             room = 0.12 * (high - low) or 0.1
             ax.set_ylim(low - room, high + room)
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        self._legend_beside(ax)
 
     def _draw_shares(self, ax, line_kw):
         shares, lives = self.course["shares"], self._lives()
@@ -276,7 +272,7 @@ class StreamDisplay(Display):
             if life.is_dead:
                 label = f"{life.column}: until {_format_place(places[-1])}"
             style = {"color": colour, "label": label}
-            style |= {"linestyle": STYLES[number // N_ALIKE % len(STYLES)], **line_kw}
+            style |= {"linestyle": self._style(number)[0], **line_kw}
             self.lines_ += ax.plot(places, own, **style)
             for happens, place, marker in (
                 (life.is_born, 0, "o"),
@@ -284,21 +280,10 @@ class StreamDisplay(Display):
             ):
                 if happens:
                     ax.plot(places[place], own[place], marker, color=colour)
-        _finish_shares(ax, self._places)
-
-
-def _finish_shares(ax, places):
-    from matplotlib.ticker import PercentFormatter, StrMethodFormatter
-
-    ax.yaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel("Share of the data")
-    if places.dtype.kind == "M":
-        ax.tick_params(axis="x", labelrotation=30)
-    else:
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        ax.set_xlabel("Samples")
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        self._finish_shares(ax, "Share of the data", self._places)
+        if self._places.dtype.kind != "M":
+            ax.xaxis.set_major_formatter("{x:,.0f}")
+            ax.set_xlabel("Samples")
 
 
 def _running_mean(values, least):

@@ -10,7 +10,6 @@ from .._utils._arguments import refuse
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, Axes, DataLike, Float
 from ._axes import Display, select_topics, topic_colours
-from ._prevalence import N_ALIKE, STYLES, percent_formatter
 
 #: Largest numbers of topics that are drawn by default, as bars and as lines.
 MOST_BARS, MOST_LINES = 30, 8
@@ -107,28 +106,19 @@ class TopicEffectsDisplay(Display):
         -------
         display : TopicEffectsDisplay
         """
-        cls._check_matplotlib("from_regression")
+        cls._check(by="from_regression")
         if covariate not in regression.names:
             refuse("covariate", f"one of {regression.names}", covariate)
-        table = regression.table(interval)
-        values, low, high = (
-            table[column].to_numpy().reshape(regression.coef_.shape)
-            for column in ("coef", "low", "high")
-        )
-        column = regression.names.index(covariate)
-        kept = select_topics(topics, np.abs(values[:, column]), MOST_BARS)
+        table, column = regression.table(interval), regression.names.index(covariate)
+        found = {
+            name: table[name].to_numpy().reshape(regression.coef_.shape)[:, column]
+            for name in ("coef", "low", "high")
+        }
+        kept = select_topics(topics, np.abs(found["coef"]), MOST_BARS)
         if topics is None:
-            kept = kept[np.argsort(-values[kept, column], kind="stable")]
-        labels = _labels(labels, len(values))
-        display = cls(
-            values=values[kept, column],
-            low=low[kept, column],
-            high=high[kept, column],
-            labels=[labels[topic] for topic in kept],
-            topics=kept,
-            name=covariate,
-        )
-        return display.plot(ax, **artist_kw)
+            kept = kept[np.argsort(-found["coef"][kept], kind="stable")]
+        fields = _of_topics(kept, labels, *found.values())
+        return cls(name=covariate, **fields).plot(ax, **artist_kw)
 
     @classmethod
     def from_shares(
@@ -171,12 +161,11 @@ class TopicEffectsDisplay(Display):
         -------
         display : TopicEffectsDisplay
         """
-        cls._check_matplotlib("from_shares")
+        cls._check(by="from_shares")
         check_same_rows(covariates=covariates, places=places)
         table, places = regression.shares(covariates, interval), np.asarray(places)
-        n_topics = len(regression.coef_)
         values, low, high = (
-            table[column].to_numpy().reshape(-1, n_topics).T
+            table[column].to_numpy().reshape(-1, len(regression.coef_)).T
             for column in ("share", "low", "high")
         )
         if places.shape != values.shape[1:]:
@@ -185,17 +174,8 @@ class TopicEffectsDisplay(Display):
                 f"{values.shape[1]} rows."
             )
         kept = select_topics(topics, np.ptp(values, axis=1), MOST_LINES)
-        labels = _labels(labels, n_topics)
-        display = cls(
-            values=values[kept],
-            low=low[kept],
-            high=high[kept],
-            labels=[labels[topic] for topic in kept],
-            topics=kept,
-            places=places,
-            name=name,
-        )
-        return display.plot(ax, **artist_kw)
+        fields = _of_topics(kept, labels, values, low, high)
+        return cls(places=places, name=name, **fields).plot(ax, **artist_kw)
 
     def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
         """Draw the effects or shares.
@@ -214,24 +194,19 @@ class TopicEffectsDisplay(Display):
         """
         draw = self._draw_effects if self.places is None else self._draw_shares
         draw(ax, artist_kw)
-        self.ax_.spines[["top", "right"]].set_visible(False)
         return self
 
     def _draw_effects(self, ax, error_kw):
         n_topics = len(self.labels)
         ax = self._make_axes(ax, (7, 1.0 + 0.22 * n_topics))
-        colours, rows = topic_colours(self.topics), np.arange(n_topics)
+        ends = np.stack([self.values, self.low, self.high], axis=1)[..., None]
         self.artists_ = []
-        for row, colour in zip(rows, colours, strict=True):
-            value = self.values[row]
-            ends = [[value - self.low[row]], [self.high[row] - value]]
-            style = {"fmt": "o", "markersize": 4, "color": colour, **error_kw}
-            self.artists_.append(ax.errorbar(value, row, xerr=ends, **style))
-        ax.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
-        ax.set_yticks(rows, self.labels, fontsize=8)
-        ax.set_ylim(n_topics - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        ax.xaxis.set_major_formatter(percent_formatter())
+        for row, colour in enumerate(topic_colours(self.topics)):
+            style = {"color": colour, **error_kw}
+            self._draw_intervals(ax, row, *ends[row], **style)
+        self._draw_reference(ax, 0.0)
+        self._name_rows(ax, self.labels)
+        ax.xaxis.set_major_formatter(self._percent_formatter())
         ax.set_xlabel(f"Change of the share: {self.name}")
 
     def _draw_shares(self, ax, line_kw):
@@ -239,18 +214,20 @@ class TopicEffectsDisplay(Display):
         order, self.artists_ = np.argsort(self.places, kind="stable"), []
         places = np.asarray(self.places)[order]
         for number, colour in enumerate(topic_colours(self.topics)):
-            style = {"linestyle": STYLES[number // N_ALIKE % len(STYLES)][0]}
+            style = {"linestyle": self._style(number)[0]}
             style |= {"color": colour, "label": self.labels[number], **line_kw}
             self.artists_ += ax.plot(places, self.values[number][order], **style)
             low, high = self.low[number][order], self.high[number][order]
             ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-        ax.yaxis.set_major_formatter(percent_formatter())
-        ax.set_ylim(bottom=0)
-        ax.set_ylabel("Mean share of a document")
+        self._finish_shares(ax, "Mean share of a document", places)
         ax.set_xlabel(self.name or "")
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
-        if places.dtype.kind == "M":
-            ax.tick_params(axis="x", labelrotation=30)
+
+
+def _of_topics(kept, labels, values, low, high):
+    """Return the fields of a display that belong to the topics that are kept."""
+    labels = _labels(labels, len(values))
+    fields = {"values": values[kept], "low": low[kept], "high": high[kept]}
+    return {"labels": [labels[topic] for topic in kept], "topics": kept, **fields}
 
 
 def _labels(labels, n_topics):

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, Float, Int
-from ._axes import Display, require_attribute, topic_colours
+from ._axes import Display, ranked_words, topic_colours
 
 #: Smallest distance between the centres of two circles, relative to the sum of their
 #: radii, and largest number of steps of `push_apart`.
@@ -208,13 +208,11 @@ class TopicMapDisplay(Display):
         -------
         display : TopicMapDisplay
         """
-        cls._check_matplotlib("from_estimator")
-        require_attribute(estimator, "topics", "a fitted LDA")
-        table = estimator.topics(feature_names, n_words, relevance=0.6)
-        by_topic = [rows for _, rows in table.groupby("topic")]
+        cls._check(estimator, "topics", "a fitted LDA")
+        by_topic, prevalence = ranked_words(estimator, feature_names, n_words, 0.6)
         display = cls(
             positions=place_topics(np.asarray(estimator.shown_topic_word_, np.float64)),
-            prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
+            prevalence=prevalence,
             labels=[" ".join(rows["word"]) for rows in by_topic],
         )
         return display.plot(ax, **scatter_kw)

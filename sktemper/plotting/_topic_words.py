@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, Float, Int
-from ._axes import Display, make_panels, require_attribute, select_topics, topic_colours
+from ._axes import Display, make_panels, ranked_words, select_topics, topic_colours
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -99,11 +99,9 @@ class TopicWordsDisplay(Display):
         -------
         display : TopicWordsDisplay
         """
-        cls._check_matplotlib("from_estimator")
-        require_attribute(estimator, "topics", "a fitted LDA")
-        table = estimator.topics(feature_names, n_words, relevance=relevance)
-        by_topic = [rows for _, rows in table.groupby("topic")]
-        prevalence = np.array([rows["prevalence"].iloc[0] for rows in by_topic])
+        cls._check(estimator, "topics", "a fitted LDA")
+        words = ranked_words(estimator, feature_names, n_words, relevance)
+        by_topic, prevalence = words
         numbers = select_topics(topics, prevalence, 12)
         display = cls(
             words=[by_topic[k]["word"].tolist() for k in numbers],
@@ -156,4 +154,4 @@ class TopicWordsDisplay(Display):
         panel.tick_params(axis="x", labelsize=7)
         panel.tick_params(axis="y", length=0)
         panel.locator_params(axis="x", nbins=3)
-        panel.spines[["top", "right"]].set_visible(False)
+        self._open_frame(panel)

@@ -88,23 +88,21 @@ class WordContrastsDisplay(Display):
         -------
         display : WordContrastsDisplay
         """
-        cls._check_matplotlib("from_contrasts")
+        cls._check(by="from_contrasts")
         n_topics = contrasts.tokens_.shape[1]
         if not is_integer(topic) or not 0 <= topic < n_topics:
             refuse("topic", f"an int from 0 to {n_topics - 1}", topic)
         check_interval(interval)
         found = contrasts._found(positive_int(n_words, "n_words"), interval)
         found = [row for row in found if row["topic"] == topic]
-        names = "ratio", "low", "high", "word", "group"
-        ratio, low, high, words, groups = (
-            [row[name] for row in found] for name in names
-        )
+        numbers = {
+            name: np.array([row[name] for row in found])
+            for name in ("ratio", "low", "high")
+        }
         display = cls(
-            ratio=np.array(ratio),
-            low=np.array(low),
-            high=np.array(high),
-            words=words,
-            groups=[contrasts.groups[group] for group in groups],
+            words=[row["word"] for row in found],
+            groups=[contrasts.groups[row["group"]] for row in found],
+            **numbers,
         )
         return display.plot(ax, **artist_kw)
 
@@ -129,21 +127,16 @@ class WordContrastsDisplay(Display):
         colours = topic_colours(range(len(groups)))
         for group, colour in zip(groups, colours, strict=True):
             own = np.array([name == group for name in self.groups])
-            ratio = self.ratio[own]
-            ends = [ratio - self.low[own], self.high[own] - ratio]
-            style = {"fmt": "o", "markersize": 4, "color": colour, **artist_kw}
-            style = {"label": str(group), **style}
-            self.artists_.append(ax.errorbar(ratio, rows[own], xerr=ends, **style))
-        ax.axvline(1.0, color="0.6", linewidth=0.8, zorder=0)
+            values = self.ratio[own], self.low[own], self.high[own]
+            style = {"color": colour, "label": str(group), **artist_kw}
+            self._draw_intervals(ax, rows[own], *values, **style)
+        self._draw_reference(ax, 1.0)
         ax.set_xscale("log", base=2)
         low, high = ax.get_xlim()
         ax.set_xlim(min(low, 0.5), max(high, 2.0))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.set_yticks(rows, self.words, fontsize=8)
-        ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
+        self._name_rows(ax, self.words)
         ax.set_xlabel("Times as frequent as in the other groups")
         if groups:
-            ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
-        ax.spines[["top", "right"]].set_visible(False)
+            self._legend_beside(ax)
         return self
