@@ -74,14 +74,8 @@ class ComponentsDisplay(Display):
             Height and width of the images whose pixels are the features.
         components : array-like of int, default=None
             Indices of the components to draw; None draws the first 64.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **image_kw : dict
             Passed to matplotlib's ``imshow``.
-
-        Returns
-        -------
-        display : ComponentsDisplay
         """
         cls._check()
         check_is_fitted(estimator)
@@ -111,19 +105,10 @@ class ComponentsDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         n_columns : int, default=None
             Number of images in a row; None makes the plot about half as high as wide.
         colorbar : bool, default=True
             Whether there is a colour bar.
-        **image_kw : dict
-            Passed to matplotlib's ``imshow``.
-
-        Returns
-        -------
-        display : ComponentsDisplay
-            This display.
         """
         images = np.asarray(self.images)
         n_images, height, width = images.shape

@@ -87,14 +87,8 @@ class CriticalTemperaturesDisplay(Display):
             The data that the estimator would be fitted to.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each sample; None weights all equally.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **line_kw : dict
             Passed to matplotlib's ``plot`` for the schedule.
-
-        Returns
-        -------
-        display : CriticalTemperaturesDisplay
         """
         cls._check()
         from .. import critical_temperatures
@@ -115,20 +109,7 @@ class CriticalTemperaturesDisplay(Display):
         return display.plot(ax, **line_kw)
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
-        """Draw the critical temperatures and the schedule.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        **line_kw : dict
-            Passed to matplotlib's ``plot`` for the schedule.
-
-        Returns
-        -------
-        display : CriticalTemperaturesDisplay
-            This display.
-        """
+        """Draw the critical temperatures and the schedule."""
         if (self.time is None) != (self.temperature is None):
             raise ValueError("time and temperature must be given together.")
         n_panels = 1 if self.time is None else 2

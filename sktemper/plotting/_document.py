@@ -80,25 +80,14 @@ class DocumentDisplay(Display):
 
         Parameters
         ----------
-        estimator : object
-            A fitted LDA of this package.
         x : {array-like, sparse matrix} of shape (1, n_features) or (n_features,)
             The word counts of one document.
         text : str, default=None
             The text of the document.  It is split into words by the default pattern of
             scikit-learn's vectorizers, and the words are looked up in lower case.  None
             draws the words counted in ``x``, in the order of their columns.
-        feature_names : array-like of shape (n_features,), default=None
-            The words; None uses the column names of the training data, or column
-            indices.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **text_kw : dict
             Passed to matplotlib's ``text``.
-
-        Returns
-        -------
-        display : DocumentDisplay
         """
         cls._check(estimator, "topics", "a fitted LDA")
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
@@ -135,13 +124,6 @@ class DocumentDisplay(Display):
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure whose height fits the text.
-        **text_kw : dict
-            Passed to matplotlib's ``text``.
-
-        Returns
-        -------
-        display : DocumentDisplay
-            This display.
         """
         n_letters = sum(map(len, self.pieces))
         ax = self._make_axes(ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))

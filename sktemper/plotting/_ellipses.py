@@ -92,14 +92,8 @@ class MixtureEllipsesDisplay(Display):
         min_weight : float, default=0.01
             Smallest weight of a component that is drawn.  A Bayesian mixture may have
             nearly empty components.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **ellipse_kw : dict
             Passed to matplotlib's ``Ellipse``.
-
-        Returns
-        -------
-        display : MixtureEllipsesDisplay
         """
         cls._check()
         check_is_fitted(estimator)
@@ -130,22 +124,7 @@ class MixtureEllipsesDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, n_std: Float = 2.0, **ellipse_kw: Any
     ) -> Self:
-        """Draw the ellipses.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        n_std : float, default=2.0
-            Radius of an ellipse, in standard deviations.
-        **ellipse_kw : dict
-            Passed to matplotlib's ``Ellipse``.
-
-        Returns
-        -------
-        display : MixtureEllipsesDisplay
-            This display.
-        """
+        """Draw the ellipses."""
         ax = self._make_axes(ax)
         from matplotlib.patches import Ellipse
 

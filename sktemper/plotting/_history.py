@@ -130,16 +130,8 @@ class TrainingCurveDisplay(Display):
             The score of the validation data, computed every ``evaluate_every`` passes,
             or the bound of the batch of each step at its temperature; bounds at
             different temperatures cannot be compared.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        name : str, default=None
-            Name in the legend; None uses the name of the class.
         **line_kw : dict
             Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : TrainingCurveDisplay
         """
         cls._check()
         points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
@@ -150,22 +142,7 @@ class TrainingCurveDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **line_kw: Any
     ) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        name : str, default=None
-            Name in the legend; None uses the name of the display.
-        **line_kw : dict
-            Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : TrainingCurveDisplay
-            This display.
-        """
+        """Draw the curve."""
         check_name("x_name", self.x_name, X_COLUMNS)
         check_name("y_name", self.y_name, Y_LABELS)
         labels = X_COLUMNS[self.x_name][1], Y_LABELS[self.y_name]
@@ -253,20 +230,12 @@ class TemperatureDisplay(Display):
             cap; with `LocalTempering` it is the mean over samples.
         x : {"passes", "seconds", "steps"}, default="steps"
             Unit of the horizontal axis.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        name : str, default=None
-            Name in the legend; None uses the name of the class.
         mesh_kw : dict, default=None
             Passed to matplotlib's ``pcolormesh``.
         colorbar : bool, default=True
             Whether a heat map has a colour bar.
         **line_kw : dict
             Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : TemperatureDisplay
         """
         cls._check()
         constraints = {"kind": [StrOptions({"line", "heatmap"})]}
@@ -288,26 +257,7 @@ class TemperatureDisplay(Display):
         colorbar: bool = True,
         **line_kw: Any,
     ) -> Self:
-        """Draw the temperatures.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        name : str, default=None
-            Name in the legend; None uses the name of the display.
-        mesh_kw : dict, default=None
-            Passed to matplotlib's ``pcolormesh``.
-        colorbar : bool, default=True
-            Whether a heat map has a colour bar.
-        **line_kw : dict
-            Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : TemperatureDisplay
-            This display.
-        """
+        """Draw the temperatures."""
         check_name("x_name", self.x_name, X_COLUMNS)
         if self.probabilities is not None:
             self._check_distribution()

@@ -96,16 +96,10 @@ class NumberOfComponentsDisplay(Display):
         metric : str, default=None
             Score to draw from a search with several scores; None is the score that
             ``refit`` names.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None leaves it out.
         **line_kw : dict
             Passed to matplotlib's ``errorbar``.
-
-        Returns
-        -------
-        display : NumberOfComponentsDisplay
         """
         cls._check()
         check_is_fitted(estimator, "cv_results_")
@@ -140,22 +134,7 @@ class NumberOfComponentsDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **line_kw: Any
     ) -> Self:
-        """Draw the scores.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        name : str, default=None
-            Name in the legend; None uses the name of the display.
-        **line_kw : dict
-            Passed to matplotlib's ``errorbar``.
-
-        Returns
-        -------
-        display : NumberOfComponentsDisplay
-            This display.
-        """
+        """Draw the scores."""
         numbers, scores = np.asarray(self.n_components), np.asarray(self.scores)
         best = int(np.argmax(scores))
         least = scores[best] - np.asarray(self.errors)[best]

@@ -210,8 +210,6 @@ class TopicPrevalenceDisplay(Display):
 
         Parameters
         ----------
-        estimator : object
-            A fitted LDA of this package.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
         groups : array-like of shape (n_samples,), default=None
@@ -227,14 +225,8 @@ class TopicPrevalenceDisplay(Display):
         n_bins : int, default=20
             Number of intervals of equal length for dates or numbers, if there are more
             than 40 different ones.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **artist_kw : dict
             Passed to matplotlib's ``barh``, ``plot`` or ``pcolormesh``.
-
-        Returns
-        -------
-        display : TopicPrevalenceDisplay
         """
         cls._check(estimator, "topics", "a fitted LDA")
         check_same_rows(X=X, groups=groups)
@@ -262,20 +254,7 @@ class TopicPrevalenceDisplay(Display):
         return display.plot(ax, **artist_kw)
 
     def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
-        """Draw the shares.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        **artist_kw : dict
-            Passed to matplotlib's ``barh``, ``plot`` or ``pcolormesh``.
-
-        Returns
-        -------
-        display : TopicPrevalenceDisplay
-            This display.
-        """
+        """Draw the shares."""
         self.colorbar_ = None
         if self.places is None:
             self._draw_bars(ax, artist_kw)

@@ -72,10 +72,6 @@ class ClassProfilesDisplay(Display):
             Names of the columns of the data to draw, in this order; None draws all.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure whose height suits the rows.
-
-        Returns
-        -------
-        display : ClassProfilesDisplay
         """
         cls._check()
         check_is_fitted(estimator)
@@ -88,13 +84,6 @@ class ClassProfilesDisplay(Display):
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure whose height suits the rows.
-        items : list of str, default=None
-            Names of the columns of the data to draw, in this order; None draws all.
-
-        Returns
-        -------
-        display : ClassProfilesDisplay
-            This display.
         """
         classes, sizes, rows = _table(self.profiles, items)
         size = LABELS + COLUMN * len(classes), HEAD + ROW * len(rows)

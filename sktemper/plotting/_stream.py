@@ -129,10 +129,6 @@ class StreamDisplay(Display):
             Axes that the panels replace; None makes a figure.
         **line_kw : dict
             Passed to matplotlib's ``plot`` for the lines of components.
-
-        Returns
-        -------
-        display : StreamDisplay
         """
         cls._check(estimator, "partial_fit", "a topic model or mixture")
         check_is_fitted(estimator)
@@ -163,13 +159,6 @@ class StreamDisplay(Display):
         ----------
         ax : matplotlib Axes, default=None
             Axes that the panels replace; None makes a figure.
-        **line_kw : dict
-            Passed to matplotlib's ``plot`` for the lines of components.
-
-        Returns
-        -------
-        display : StreamDisplay
-            This display.
         """
         ax = self._make_axes(ax, (10, 6))
         self.axes_ = make_panels(ax, 2, 1)

@@ -97,14 +97,8 @@ class TopicEffectsDisplay(Display):
             Indices of the topics to draw; None draws the 30 largest effects.
         interval : float, default=0.95
             Confidence level of the intervals, between 0 and 1.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **artist_kw : dict
             Passed to matplotlib's ``errorbar``.
-
-        Returns
-        -------
-        display : TopicEffectsDisplay
         """
         cls._check(by="from_regression")
         if covariate not in regression.names:
@@ -138,28 +132,16 @@ class TopicEffectsDisplay(Display):
 
         Parameters
         ----------
-        regression : TopicRegression
-            Result of `sktemper.inspection.topic_regression`.
         covariates : DataFrame or array-like of shape (n_places, n_covariates)
             Values of the covariates at each place, such as the columns of a spline.
         places : array-like of shape (n_places,)
             The dates or numbers.
-        labels : array-like of shape (n_topics,), default=None
-            Labels of all topics, such as their words; None takes their indices.
         topics : array-like of int, default=None
             Indices of the topics to draw; None draws the 8 whose shares change most.
-        interval : float, default=0.95
-            Confidence level of the intervals, between 0 and 1.
         name : str, default=None
             Label of the axis of the places.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **artist_kw : dict
             Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : TopicEffectsDisplay
         """
         cls._check(by="from_shares")
         check_same_rows(covariates=covariates, places=places)
@@ -182,15 +164,8 @@ class TopicEffectsDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **artist_kw : dict
             Passed to matplotlib's ``errorbar`` or ``plot``.
-
-        Returns
-        -------
-        display : TopicEffectsDisplay
-            This display.
         """
         draw = self._draw_effects if self.places is None else self._draw_shares
         draw(ax, artist_kw)

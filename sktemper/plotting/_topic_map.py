@@ -192,21 +192,10 @@ class TopicMapDisplay(Display):
 
         Parameters
         ----------
-        estimator : object
-            A fitted LDA of this package.
-        feature_names : array-like of shape (n_features,), default=None
-            The words; None uses the column names of the training data, or column
-            indices.
         n_words : int, default=3
             Number of words of a label.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **scatter_kw : dict
             Passed to matplotlib's ``scatter``.
-
-        Returns
-        -------
-        display : TopicMapDisplay
         """
         cls._check(estimator, "topics", "a fitted LDA")
         by_topic, prevalence = ranked_words(estimator, feature_names, n_words, 0.6)
@@ -218,20 +207,7 @@ class TopicMapDisplay(Display):
         return display.plot(ax, **scatter_kw)
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> Self:
-        """Draw the map.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        **scatter_kw : dict
-            Passed to matplotlib's ``scatter``.
-
-        Returns
-        -------
-        display : TopicMapDisplay
-            This display.
-        """
+        """Draw the map."""
         n_topics = len(self.labels)
         ax = self._make_axes(ax, (9, 7))
         area = SHARE_OF_CIRCLES * _points(ax).prod() * np.asarray(self.prevalence)

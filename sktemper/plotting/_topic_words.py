@@ -76,11 +76,6 @@ class TopicWordsDisplay(Display):
 
         Parameters
         ----------
-        estimator : object
-            A fitted LDA of this package.
-        feature_names : array-like of shape (n_features,), default=None
-            The words; None uses the column names of the training data, or column
-            indices.
         topics : array-like of int, default=None
             Indices of the topics to draw; None draws the 12 largest.
         n_words : int, default=8
@@ -90,14 +85,8 @@ class TopicWordsDisplay(Display):
             ``topics``.
         n_columns : int, default=4
             Number of panels in a row.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **bar_kw : dict
             Passed to matplotlib's ``barh``.
-
-        Returns
-        -------
-        display : TopicWordsDisplay
         """
         cls._check(estimator, "topics", "a fitted LDA")
         words = ranked_words(estimator, feature_names, n_words, relevance)
@@ -114,22 +103,7 @@ class TopicWordsDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, n_columns: Int = 4, **bar_kw: Any
     ) -> Self:
-        """Draw the words.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        n_columns : int, default=4
-            Number of panels in a row.
-        **bar_kw : dict
-            Passed to matplotlib's ``barh``.
-
-        Returns
-        -------
-        display : TopicWordsDisplay
-            This display.
-        """
+        """Draw the words."""
         n_panels, n_words = len(self.words), max(map(len, self.words))
         n_columns = min(n_columns, n_panels)
         n_rows = -(-n_panels // n_columns)

@@ -79,14 +79,8 @@ class WordContrastsDisplay(Display):
             Largest number of words of each group, of those that ``top_words`` finds.
         interval : float, default=0.95
             Probability of the intervals, between 0 and 1.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         **artist_kw : dict
             Passed to matplotlib's ``errorbar``.
-
-        Returns
-        -------
-        display : WordContrastsDisplay
         """
         cls._check(by="from_contrasts")
         n_topics = contrasts.tokens_.shape[1]
@@ -107,20 +101,7 @@ class WordContrastsDisplay(Display):
         return display.plot(ax, **artist_kw)
 
     def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
-        """Draw the words.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
-        **artist_kw : dict
-            Passed to matplotlib's ``errorbar``.
-
-        Returns
-        -------
-        display : WordContrastsDisplay
-            This display.
-        """
+        """Draw the words."""
         ax = self._make_axes(ax, (6, 1.0 + 0.22 * len(self.words)))
         rows, self.artists_ = np.arange(len(self.words)), []
         groups = list(dict.fromkeys(self.groups))
