@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from .._estimator import critical_temperatures
 from .._utils._typing import ArrayLike, Axes, DataLike
 from ._axes import Display, make_panels
 
@@ -91,8 +92,6 @@ class CriticalTemperaturesDisplay(Display):
             Passed to matplotlib's ``plot`` for the schedule.
         """
         cls._check()
-        from .. import critical_temperatures
-
         found, schedule = critical_temperatures(
             estimator, X, sample_weight, return_schedule=True
         )

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from .._utils._words import PRIOR_TOKENS, check_names, class_idf
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
-from ..text._clusters import PRIOR_TOKENS, check_names, class_idf
 
 
 def largest(values, n):

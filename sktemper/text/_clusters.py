@@ -10,11 +10,9 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from .._utils._arguments import positive_int
 from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Int
+from .._utils._words import PRIOR_TOKENS, check_names, class_idf
 
 RANKINGS = ("class_tfidf", "lift", "weight")
-#: Number of tokens with the distribution of the corpus that are added to each cluster.
-#: They make the lift of a word finite, and moderate in a cluster of few tokens.
-PRIOR_TOKENS = 1.0
 
 
 def class_tfidf(counts: ArrayLike) -> np.ndarray:
@@ -63,14 +61,6 @@ def class_tfidf(counts: ArrayLike) -> np.ndarray:
     in_group, in_all = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
     shares = counts / np.where(in_group > 0, in_group, 1.0)  # 0 in an empty group
     return shares * class_idf(in_all, in_group.mean())
-
-
-def class_idf(word_counts, mean_tokens):
-    """Return the factors of class TF-IDF that do not depend on the group.
-
-    The factors of words without counts are finite, and otherwise arbitrary.
-    """
-    return np.log1p(mean_tokens / np.where(word_counts > 0, word_counts, 1.0))
 
 
 def cluster_words(
@@ -218,15 +208,3 @@ def _memberships(memberships):
         )
     shape = len(labels), int(labels.max()) + 1
     return sparse.csr_matrix((np.ones(len(rows)), (rows, labels[rows])), shape)
-
-
-def check_names(feature_names, n_features):
-    """Return names as an array of objects; raise unless each column has one."""
-    names = np.asarray(feature_names, dtype=object)
-    if names.shape != (n_features,):
-        found = len(names) if names.ndim == 1 else type(feature_names).__name__
-        raise ValueError(
-            f"feature_names must have one name for each of the {n_features} columns of "
-            f"X, got {found}."
-        )
-    return names
