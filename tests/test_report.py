@@ -26,6 +26,7 @@ from sktemper._utils._extras import install_command
 bokeh = pytest.importorskip("bokeh", reason="sktemper.report needs bokeh")
 pytest.importorskip("bokeh.embed")
 
+from sktemper._utils._dates import as_dates  # noqa: E402
 from sktemper.datasets import load_debian_descriptions, make_lda_documents  # noqa: E402
 from sktemper.metrics import npmi_coherence  # noqa: E402
 from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
@@ -33,7 +34,6 @@ from sktemper.report import _page, topic_report  # noqa: E402
 from sktemper.report._documents import Reader, coloured_pieces  # noqa: E402
 from sktemper.report._figures import label_places  # noqa: E402
 from sktemper.report._page import check_path, write_page  # noqa: E402
-from sktemper.report._tables import as_dates  # noqa: E402
 
 N_TOPICS = 6
 

@@ -79,13 +79,11 @@ from ._problems import (
     known_names,
     make_problem,
     stream_rate,
+    times_of_chunk,
     training_settings,
     validated_weight,
     warn_of_light_weights,
     workers_for,
-)
-from ._times import (
-    times_of_chunk,
 )
 
 # -- cache of the model of a fit and its prepared parameters between calls -------------

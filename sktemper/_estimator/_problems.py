@@ -24,6 +24,7 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._cache import LastCall, are_same_objects
+from .._utils._dates import checked_times
 from .._utils._notices import warn_once
 from .._utils._results import new_estimator
 from .._utils._validation import check_unmasked, checked_weights
@@ -315,3 +316,21 @@ def stream_rate(estimator):
             "the effective number of samples: leave total_samples at None."
         )
     return rate
+
+
+def times_of_chunk(times, rate, state, n_rows):
+    """Return the times of the rows of a chunk, or raise if they are invalid."""
+    if times is not None and rate is None:
+        raise ValueError(
+            "times is given, but half_life is None: the times of samples matter "
+            "for a half-life only."
+        )
+    if times is not None:
+        last = None if state.stream is None else state.stream.time
+        return checked_times(times, n_rows, last)
+    if rate is not None and not isinstance(rate.unit(), float):
+        raise ValueError(
+            f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
+            "times: the dates or times of the samples."
+        )
+    return None

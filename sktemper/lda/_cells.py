@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammaln, psi, xlogy
 
+from .._utils._dates import MISSING
 from .._utils._frames import as_frame, is_frame
 from .._utils._notices import warn
 from .._utils._validation import check_unmasked
@@ -127,8 +128,6 @@ def best_precision(counts, mean):
 # -- cells of the covariates that users have -------------------------------------------
 #: Largest number of cells, and of different values of a covariate that is not text.
 MOST_CELLS, MOST_VALUES = 1000, 50
-#: Missing values of NumPy and pandas, as text.
-MISSING = ("nan", "NaT", "<NA>")
 
 
 class Cells(NamedTuple):

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from .._engine import matrices_of
+from .._utils._dates import as_dates
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
 from ._axes import Display, select_topics, topic_colours, topic_labels
@@ -122,15 +123,8 @@ def _as_values(groups):
         first = next((group for group in groups if group is not None), None)
         if not hasattr(first, "year"):
             return groups.astype(str)
-        return np.array([_without_zone(date) for date in groups], dtype="datetime64[s]")
+        return as_dates(groups)
     return groups
-
-
-def _without_zone(date):
-    """Return a date of Python or pandas without its time zone; None if missing."""
-    if date is None or date != date:  # NaT is not equal to itself
-        return None
-    return date.replace(tzinfo=None) if getattr(date, "tzinfo", None) else date
 
 
 # -- the plot --------------------------------------------------------------------------

@@ -1,8 +1,5 @@
 """Tables of the words of topics, and of their prevalence over dates and by group."""
 
-import re
-from numbers import Real
-
 import numpy as np
 
 from ..plotting import topic_shares
@@ -95,110 +92,6 @@ def _interleave(*lists):
 # -- prevalence over dates and by group ------------------------------------------------
 #: Largest number of groups that are shown.
 MOST_GROUPS = 30
-#: Largest year and number that are accepted.  Browsers support dates up to the year
-#: 275,760, and the axis of a plot extends beyond the dates.
-LARGEST_YEAR, LARGEST_NUMBER = 99_999, 2**63
-#: A date of ISO 8601 and its time zone, which is ignored.  Years have at most six
-#: digits, because numpy would convert longer years with an overflow.
-DATE = re.compile(
-    r"([+-]?\d{1,6}(?:-\d\d(?:-\d\d(?:[T ][\d:.]+)?)?)?)(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
-)
-
-
-def as_dates(dates):
-    """Return an array of datetime64[s], integers or float64; None if that is given."""
-    if dates is None:
-        return None
-    if dates.dtype.kind in "OTSU":
-        dates = _parse_objects(dates.astype(object))
-    if dates.dtype.kind == "M":
-        return _in_range_of_years(dates)
-    if dates.dtype.kind not in "iuf":
-        _refuse(dates[0])
-    with np.errstate(over="ignore"):
-        wrong = ~(np.isnan(dates) | (np.abs(dates.astype(float)) <= LARGEST_NUMBER))
-    if wrong.any():
-        raise ValueError(
-            f"dates has the number {dates[wrong.argmax()]}; expected numbers from "
-            "-2^63 to 2^63, or NaN for a document without a date."
-        )
-    return dates.astype(np.float64) if dates.dtype.kind == "f" else dates
-
-
-def _parse_objects(dates):
-    """Return objects as an array of numbers or dates; strings are parsed as dates."""
-    known = np.array([not _is_missing(date) for date in dates], dtype=bool)
-    values = dates[known].tolist()
-    if all(isinstance(date, Real) and not isinstance(date, bool) for date in values):
-        return _parse_numbers(dates, known, values)
-    found = np.full(len(dates), "NaT", dtype="datetime64[s]")
-    found[known] = [_as_date(date) for date in values]
-    return found
-
-
-def _is_missing(date):
-    """Return whether a date is None, NaN, NaT, pandas.NA or an empty string."""
-    if isinstance(date, (str, bytes)):
-        return date.strip() in ("", "NaT", b"", b"NaT")
-    if date is None:
-        return True
-    try:
-        return bool(date != date)
-    except TypeError:  # pandas.NA has no truth value
-        return True
-    except ValueError:  # an array has no truth value
-        return False
-
-
-def _as_date(date):
-    """Return a date, a string or an object, as datetime64[s] without its time zone."""
-    if isinstance(date, np.datetime64):
-        return _in_range_of_years(np.array([date]))[0]
-    text = date.decode("ascii", "replace") if isinstance(date, bytes) else date
-    try:
-        if isinstance(text, str):
-            return np.datetime64(DATE.fullmatch(text.strip())[1], "s")
-        if not hasattr(date, "year"):
-            raise TypeError("no date")
-        if getattr(date, "tzinfo", None):
-            date = date.replace(tzinfo=None)
-        return np.array([date], dtype="datetime64[s]")[0]
-    except (TypeError, ValueError, OverflowError):
-        _refuse(date)
-
-
-def _parse_numbers(dates, known, values):
-    found = np.full(len(dates), np.nan)
-    try:
-        found[known] = np.array(values, dtype=np.float64)
-    except OverflowError:  # an int is too large for a float
-        found[known] = np.inf
-    return found
-
-
-def _in_range_of_years(dates):
-    """Return dates as datetime64[s]; raise if a year is too large."""
-    if np.datetime_data(dates.dtype)[0] == "as":  # numpy cannot convert it to seconds
-        dates = dates.astype("datetime64[fs]")
-    found = dates.astype("datetime64[s]")
-    years = found.astype("datetime64[Y]").astype(np.int64) + 1970
-    wrong = np.abs(years) > LARGEST_YEAR
-    if np.can_cast(dates.dtype, found.dtype, "safe"):  # numpy reports no overflow
-        wrong |= found.astype(dates.dtype) != dates
-    wrong &= ~np.isnat(dates)
-    if wrong.any():
-        raise ValueError(
-            f"dates has {dates[wrong.argmax()]}; expected dates of the years "
-            f"{-LARGEST_YEAR} to {LARGEST_YEAR}."
-        )
-    return found
-
-
-def _refuse(date):
-    raise ValueError(
-        "dates must be dates, strings such as '2020-12-31', or numbers, got "
-        f"{date!r}; pass names of groups as the parameter groups."
-    )
 
 
 def line_table(facts, dates):

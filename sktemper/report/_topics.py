@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine import matrices_of
+from .._utils._dates import as_dates
 from .._utils._extras import missing_packages
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
@@ -18,7 +19,7 @@ from ._documents import Texts, shown_documents
 from ._figures import line_figure, map_figure
 from ._models import find_interface
 from ._page import check_path, render_page, write_page
-from ._tables import as_dates, group_table, line_table, word_tables
+from ._tables import group_table, line_table, word_tables
 
 
 def check_packages(user):
