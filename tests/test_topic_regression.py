@@ -141,7 +141,7 @@ def test_draws_are_combined():
 
     def estimate(*numbers):
         chosen = iter([draws[number] for number in numbers])
-        return _topic_regression._estimate(counts, Z, design, chosen)[:2]
+        return _topic_regression._estimate(counts, Z, design, chosen, random)[:2]
 
     # weights are equal because documents have one length, and do not depend on draws
     (one, _), (two, _), (mean, _) = (estimate(number, number) for number in range(3))
