@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._utils._labels import free_place
 from .._utils._typing import ArrayLike, Axes, Float, Int
 from ._axes import Display, ranked_words, topic_colours
 
@@ -253,7 +254,8 @@ class TopicMapDisplay(Display):
         places = self.circles_.get_offsets()
         centres = ax.transData.transform(places)
         radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
-        frame = ax.get_window_extent(renderer)
+        frame = ax.get_window_extent(renderer).get_points()
+        circles = centres, radii
         placed, self.labels_ = [], []
         for topic in np.argsort(-np.asarray(self.prevalence), kind="stable"):
             label = ax.annotate(
@@ -269,7 +271,8 @@ class TopicMapDisplay(Display):
             )
             extent = label.get_window_extent(renderer)
             half = np.array([extent.width, extent.height]) / 2 + 1
-            centre = _free_place(centres, radii, topic, half, placed, frame, per_point)
+            tried = _label_candidates(centres[topic], radii[topic], half, per_point)
+            centre = free_place(tried, half, topic, circles, placed, frame)
             if centre is None:
                 label.remove()
                 continue
@@ -277,7 +280,6 @@ class TopicMapDisplay(Display):
             label.set_position(away / per_point)
             if np.hypot(*away) < radii[topic] + half.sum() + GAPS[1] * per_point:
                 label.arrow_patch.set_visible(False)
-            placed.append((centre, half))
             self.labels_.append(label)
 
 
@@ -286,26 +288,10 @@ def _points(ax):
     return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
 
 
-def _free_place(centres, radii, topic, half, placed, frame, per_point):
-    """Return a free position for the centre of a label, in pixels, or None."""
-    others = np.arange(len(centres)) != topic
+def _label_candidates(centre, radius, half, per_point):
+    """Yield places for the centre of a label around a circle, in pixels."""
     for gap in GAPS:
         for angle in np.arange(N_DIRECTIONS) * 2 * np.pi / N_DIRECTIONS + np.pi / 2:
             direction = np.array([np.cos(angle), np.sin(angle)])
-            away = (radii[topic] + gap * per_point) * direction
-            centre = centres[topic] + away + half * direction
-            inside = (
-                frame.x0 < centre[0] - half[0]
-                and centre[0] + half[0] < frame.x1
-                and frame.y0 < centre[1] - half[1]
-                and centre[1] + half[1] < frame.y1
-            )
-            nearest = np.clip(centres, centre - half, centre + half)
-            covers = np.hypot(*(centres - nearest).T) < radii
-            crosses = any(
-                (np.abs(centre - other) < half + of_other).all()
-                for other, of_other in placed
-            )
-            if inside and not crosses and not covers[others].any():
-                return centre
-    return None
+            away = (radius + gap * per_point) * direction
+            yield centre + away + half * direction

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._utils._labels import free_place
 from ..plotting import topic_map_layout
 from ._models import MOST_IN_LABEL
 
@@ -19,18 +20,13 @@ def label_places(centres, radii, prevalence, labels, size):
     (0, 0) is the centre of the map.
     """
     places, placed = np.full(centres.shape, np.nan), []
+    circles, frame = (centres, radii), np.outer([-0.5, 0.5], size)
     for topic in np.argsort(-prevalence, kind="stable"):
         half = np.array([LETTER * len(labels[topic]), LINE]) / 2
-        others = np.arange(len(radii)) != topic
-        for place in _label_candidates(centres[topic], radii[topic], half):
-            inside = (np.abs(place) + half <= np.asarray(size) / 2).all()
-            nearest = np.clip(centres, place - half, place + half)
-            covers = np.hypot(*(centres - nearest).T) < radii
-            crosses = any((np.abs(place - p) < half + h).all() for p, h in placed)
-            if inside and not covers[others].any() and not crosses:
-                places[topic] = place
-                placed.append((place, half))
-                break
+        tried = _label_candidates(centres[topic], radii[topic], half)
+        place = free_place(tried, half, topic, circles, placed, frame)
+        if place is not None:
+            places[topic] = place
     return places
 
 
