@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from .._utils._docstrings import complete_method, methods
+from .._utils._docstrings import complete, methods
 from .._utils._typing import Axes, Figure
 
 #: Colour map of topics and components, and the order of its colours.  Strong colours
@@ -31,8 +31,8 @@ class Display:
         created = Display._check
         for name, function in methods(cls):
             if name == "plot":
-                complete_method(function, Display.plot)
-            complete_method(function, created)
+                complete(function, Display.plot)
+            complete(function, created)
             created = function
             written = f"display : {cls.__name__}"
             function.__doc__ = function.__doc__.replace("display : Display", written)
