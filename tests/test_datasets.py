@@ -552,17 +552,11 @@ CSV = "userId,movieId,rating,timestamp\n"
     ("name", "text", "message"),
     [
         ("u.data", "", "has no ratings"),
-        ("u.data", "\n\n", "has no ratings"),
         ("ratings.csv", CSV, "has no ratings"),
         # letters before the first digit do not make a line a header
         (
             "u.data",
             "x1\t2\t3\t4\n1\t2\t3\t4\n",
-            "line 1: expected user, film and rating",
-        ),
-        (
-            "u.data",
-            "# 1\t2\t3\t4\n1\t2\t3\t4\n",
             "line 1: expected user, film and rating",
         ),
         ("u.data", "#no\n1\t2\t3\t4\n", "line 1: expected .* tab, comma or ::"),
@@ -572,21 +566,16 @@ CSV = "userId,movieId,rating,timestamp\n"
             "userId,movieId,rating,rating\n1,2,3,4\n",
             "line 1: .* a header",
         ),
-        ("u.data", "1\t2\n1\t2\n", "line 1: expected user, film and rating"),
         ("u.data", "1\t2\t" + "3" * 70_000, "line 1: expected a finite rating"),
-        ("u.data", "1\t2\t3\t4\n#5\t6\t3\t4\n", "line 2: .* as numbers"),
         ("u.data", "1\t2\t3\t4\n\n5\t6\tx\t4\n", "line 3: .* as numbers"),
         ("u.data", "1\t2\t3\t4\n5\t6\t3\n", "line 2: expected 4 fields"),
         ("u.data", "1\t2\t3\t4\n5\t6,3,4\n", "line 2: expected 4 fields"),
-        ("u.data", "1\t2\t3\t4\n1\t2\t\t4\n", "line 2: .* as numbers"),
         ("ratings.csv", CSV + '1,2,3,4\n"5",6,3,4\n', "line 3: .* as numbers"),
-        ("ratings.dat", "1::2::3::4\n5::6:x::3::4\n", "line 2: .* as numbers"),
         ("ratings.dat", "1::2::3::4\n5::6::3:x:4\n", "line 2: expected 4 fields"),
         ("ratings.dat", "1::2::3::4\n5\t6\t3\t4::7::8::9\n", "line 2: .* as numbers"),
         # numbers that cannot be those of users or films
         ("u.data", "1\t2\t3\t4\n1.7\t2\t3\t4\n", "line 2: .* as whole numbers"),
         ("u.data", "1\t2\t3\t4\n1\t1e300\t3\t4\n", "line 2: .* as whole numbers"),
-        ("u.data", "1\t2\t3\t4\nnan\t2\t3\t4\n", "line 2: .* as whole numbers"),
         (
             "u.data",
             "1\t2\t3\t4\n9007199254740993\t2\t3\t4\n",

@@ -114,9 +114,7 @@ RUNS = {
     "symmetric_clusters": Example(
         "--n-samples=300", "annealing alone", PICTURE, is_quick=True
     ),
-    "stream_text": Example(
-        "--documents=1200 --n-components=5", "1200 documents, ", is_quick=True
-    ),
+    "stream_text": Example("--documents=1200 --n-components=5", "1200 documents, "),
 }
 #: An example that starts processes and therefore runs as a process.
 OF_ITS_OWN = "larger_than_memory"
@@ -182,6 +180,7 @@ def test_an_example_is_a_script_of_its_own(tmp_path):
     assert RUNS[name].expected in done.stdout
 
 
+@pytest.mark.deep
 def test_images_of_a_file(tmp_path):
     images = np.random.default_rng(0).integers(256, size=(40, 9, 7), dtype=np.uint8)
     np.savez(tmp_path / "images.npz", images=images)
@@ -191,6 +190,7 @@ def test_images_of_a_file(tmp_path):
     assert "with moves" not in printed
 
 
+@pytest.mark.deep
 def test_ratings_of_a_download(tmp_path):
     random = np.random.default_rng(0)
     pairs = random.choice(60 * 40, size=900, replace=False)

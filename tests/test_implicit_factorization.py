@@ -1,9 +1,7 @@
 """Factorization of implicit feedback, compared with brute force over all pairs."""
 
-import doctest
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from sktemper.implicit_factorization import _kernels
 from sktemper.model import Request
 from sktemper.model import Stopped as StoppedByCtrlC
 
-PAGE = Path(__file__).parents[1] / "doc" / "guide" / "implicit_factorization.md"
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The lower bound still changed"),
     pytest.mark.filterwarnings("ignore:.*did not converge"),
@@ -360,33 +357,6 @@ def test_the_weight_of_unknown_pairs():
         model.fit(0 * X)
 
 
-def test_weights_and_targets_may_be_functions_of_stored_values():
-    X = matrix_of()
-    as_values = X.copy()
-    as_values.data = np.sqrt(X.data)
-    one = ImplicitFactorization(3, max_iter=3, pair_weight=np.sqrt, random_state=0)
-    other = clone(one).set_params(pair_weight="value")
-    np.testing.assert_array_equal(
-        one.fit(X).components_, other.fit(as_values).components_
-    )
-    assert one.lower_bound(X) == other.lower_bound(as_values)
-    # a stored number is the index of a row of a table with more information
-    table = np.array([[np.nan, np.nan], [1.0, 0.5], [2.0, 1.5]])
-    rows = X.copy()
-    rows.data = 1.0 + (X.data > 1)
-    looked_up = ImplicitFactorization(
-        3,
-        max_iter=3,
-        random_state=0,
-        pair_weight=lambda row: table[row.astype(int), 0],
-        pair_target=lambda row: table[row.astype(int), 1],
-    ).fit(rows)
-    direct = clone(looked_up).set_params(
-        pair_weight="value", pair_target=lambda weight: weight - 0.5
-    )
-    np.testing.assert_array_equal(looked_up.components_, direct.fit(rows).components_)
-
-
 def test_functions_cannot_change_the_data():
     X = matrix_of()
     before = X.data.copy()
@@ -585,13 +555,3 @@ def test_weights_of_users_are_repetitions():
     bounds = one.lower_bound(X, sample_weight=counts), two.lower_bound(repeated)
     assert bounds[0] == pytest.approx(bounds[1])
     assert one.zero_weight_ == pytest.approx(two.zero_weight_)
-
-
-def test_the_code_of_the_page_runs():
-    if not PAGE.exists():
-        pytest.skip("the documentation is not beside these tests")
-    options = doctest.NORMALIZE_WHITESPACE
-    failed, tried = doctest.testfile(
-        str(PAGE), module_relative=False, optionflags=options
-    )
-    assert tried > 10 and not failed

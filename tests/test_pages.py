@@ -14,9 +14,6 @@ from sktemper._utils._sklearn import HAS_CALLBACKS
 ELSEWHERE = {
     "README.md": "test_readme.py",
     "doc/guide/engines.md": "test_engines.py",
-    "doc/guide/how_many.md": "test_searches.py",
-    "doc/guide/implicit_factorization.md": "test_implicit_factorization.py",
-    "doc/guide/on_disk.md": "test_collections.py",
 }
 #: Pages whose fits take more than a second.
 LONG = {
@@ -27,6 +24,7 @@ LONG = {
     "doc/guide/factorial_mixture.md",
     "doc/guide/fits.md",
     "doc/guide/gaussian_mixture.md",
+    "doc/guide/how_many.md",
     "doc/guide/matrix_factorization.md",
     "doc/guide/missing_values.md",
     "doc/guide/model_selection.md",

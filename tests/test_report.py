@@ -262,16 +262,6 @@ def test_a_frame_with_a_column_named_parts(X, names, tmp_path):
     assert data_of(one) == data_of(other)
 
 
-def test_a_collection_on_disk(lda, X, names, tmp_path):
-    from sktemper.datasets import write_counts
-
-    pytest.importorskip("pyarrow")
-    shards = write_counts(tmp_path / "shards", [X], shard_rows=100)
-    one = topic_report(lda, X, names, path=tmp_path / "one.html")
-    other = topic_report(lda, shards, names, path=tmp_path / "other.html")
-    assert data_of(one) == data_of(other)
-
-
 def test_the_search_finds_frequent_words_and_displayed_words(
     lda, X, names, tmp_path, monkeypatch
 ):

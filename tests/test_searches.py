@@ -3,10 +3,7 @@
 `test_endings` tests that weights multiply scores and are routed to scorers.
 """
 
-import doctest
 import pickle
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -174,13 +171,6 @@ def test_scorers_are_pickled_and_shown(texts, name):
     assert loaded(pipeline, texts) == scorer(pipeline, texts)
     assert repr(loaded) == repr(scorer)
     assert repr(scorer).startswith(f"make_{name}_scorer(")
-
-
-def test_a_model_of_an_unknown_class(documents):
-    lda = lda_of().fit(documents)
-    other = SimpleNamespace(components_=lda.components_, transform=lda.transform)
-    for scorer in SCORERS.values():
-        assert scorer(other, documents) == pytest.approx(scorer(lda, documents))
 
 
 @pytest.mark.parametrize("name", SCORERS)
@@ -399,17 +389,3 @@ def test_validation_data_pass_the_steps_before(texts):
     scores = scores_of(pipeline[-1])
     assert scores[-1] == pytest.approx(pipeline.score(texts[80:]))
     assert len(scores_of(search.best_estimator_[-1])) == 2
-
-
-# -- the page --------------------------------------------------------------------------
-
-PAGE = Path(__file__).parents[1] / "doc" / "guide" / "how_many.md"
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")
-def test_the_page_on_numbers_of_components():
-    failed, tried = doctest.testfile(
-        str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
-    )
-    assert failed == 0 and tried > 10

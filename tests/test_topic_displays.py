@@ -126,6 +126,8 @@ def test_prevalence(plt, lda, counts):
     shares = (lda.transform(counts) * tokens).sum(axis=0) / tokens.sum()
     widths = [bar.get_width() for bar in display.artists_]
     np.testing.assert_allclose(widths, -np.sort(-shares), rtol=1e-6)
+    parts = TopicPrevalenceDisplay.from_estimator(lda, [counts[:50], counts[50:]])
+    np.testing.assert_allclose(parts.shares, display.shares)
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     first = np.argmax(shares)
     assert labels[0] == f"{first}: {' '.join(lda.top_words(WORDS, 3)[first])}"

@@ -65,13 +65,6 @@ def test_topics_found_are_counted_by_the_best_assignment(zoo):
         assert zoo.measures.n_found(topics, truth) == expected
 
 
-def test_a_topic_counts_as_found_at_most_once(zoo):
-    truth = np.eye(3)
-    assert zoo.measures.n_found([[1, 0, 0], [1, 0, 0], [0, 5, 0]], truth) == 2
-    assert zoo.measures.n_found([[1, 0, 0]], truth) == 1
-    assert zoo.measures.n_found(np.zeros((2, 3)), truth) == 0
-
-
 def test_document_weights_equal_scikit_learn(zoo):
     random = np.random.default_rng(0)
     topics = random.dirichlet(np.full(30, 0.2), 4)
@@ -298,17 +291,6 @@ def test_changed_data_are_noticed(zoo, invented):
     records[1]["fingerprint"] = 2
     with pytest.raises(ValueError, match="'a set', seed 0, have changed"):
         zoo.tables.Results(invented, "development", records, ["v1"])
-
-
-def test_a_truncated_line_is_skipped(zoo, tmp_path):
-    cache = zoo.cache.Cache(tmp_path, "invented")
-    cache.add(record("ours", 0, 1.0))
-    cache.add(record("ours", 1, 1.0))
-    cache.add(record("ours", 1, 2.0))
-    with cache.path.open("a") as file:
-        file.write('{"family": "inv')
-    found = zoo.cache.Cache(tmp_path, "invented").records
-    assert [r["figures"]["score"] for r in found.values()] == [1.0, 2.0]
 
 
 # -- fits ------------------------------------------------------------------------------
