@@ -364,6 +364,26 @@ def test_updates_that_never_lower_the_joint_objective(score, partition_priors, c
         assert (r - global_).min() < -1.0  # the update of r may lower J
 
 
+def test_a_step_infers_the_temperature_of_all_rows(counts):
+    """The score is that of the topics before the step, scaled to the total."""
+    X = counts[:40]
+    policy = GlobalTempering(temperatures=[1, 1.001, 1.002], smoothing=0, cap=None)
+    policy.set_params(target="likelihood", partition_priors=(0.2, 0.2))
+    lda = TemperedLDA(3, tempering=policy, batch_size=None, total_samples=80)
+    lda.set_params(doc_update="variational", random_state=0)
+    lda.set_params(mean_change_tol=1e-12, max_doc_update_iter=5000).partial_fit(X)
+    state = lda.state_.policies.tempering
+    b = state.probabilities @ state.inverse_temperatures
+    doc_topic = lda.transform(X, temperature=1 / b)
+    score = (X.toarray() * np.log(doc_topic @ lda.topic_word_)).sum()
+    lda.partial_fit(X)
+    assert lda.temperature_ == pytest.approx(1 / b)
+    logits = state.inverse_temperatures * score - X.sum() * state.log_partition
+    found = lda.state_.policies.tempering.probabilities
+    np.testing.assert_allclose(found, softmax(2.0 * logits), atol=1e-4)
+    assert np.abs(found - softmax(logits)).max() > 0.1
+
+
 def test_the_score_is_the_plug_in_likelihood(counts):
     lda = TemperedLDA(4, tempering=None, random_state=0).fit(counts.astype(float))
     model = new_model(lda, counts.shape[1])
