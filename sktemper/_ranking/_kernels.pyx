@@ -20,22 +20,14 @@ cdef class _Ranking:
         self.kept = [stop]
 
 
-cdef _seen(_Ranking ranking, const int64_t[::1] starts, const int32_t[::1] seen):
-    """Set the items that are excluded for each user."""
-    cdef int64_t[::1] next_seen
-    kept = np.array(starts)
-    next_seen = kept
-    ranking.block.seen_starts = &starts[0]
-    ranking.block.seen = &seen[0]
-    ranking.block.next_seen = &next_seen[0]
-    ranking.kept += [starts, seen, kept]
-
-
 cdef _start(
     _Ranking ranking, starts, seen, barred, floating[:, ::1] scores, int64_t[:, ::1] best
 ):
     """Set the arguments that `best_products` and `best_of_scores` share."""
     cdef const uint8_t[::1] flags
+    cdef const int64_t[::1] first
+    cdef const int32_t[::1] items
+    cdef int64_t[::1] next_seen
     cdef floating[::1] least
     dtype = np.float32 if floating is float else np.float64
     ranking.block.n_users = scores.shape[0]
@@ -43,7 +35,12 @@ cdef _start(
     ranking.block.seen = NULL
     ranking.block.barred = NULL
     if seen is not None and len(seen):
-        _seen(ranking, starts, seen)
+        first, items, kept = starts, seen, np.array(starts)
+        next_seen = kept
+        ranking.block.seen_starts = &first[0]
+        ranking.block.seen = &items[0]
+        ranking.block.next_seen = &next_seen[0]
+        ranking.kept += [starts, seen, kept]
     if barred is not None:
         flags = barred
         ranking.block.barred = &flags[0]

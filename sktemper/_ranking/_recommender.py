@@ -739,12 +739,9 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return values[name]
 
     def _cached_values(self):
-        key = self._fit_key()  # raises an error before a fit, when no cache exists
+        state = self._state()  # raises an error before a fit, when no cache exists
+        key = state.globals_, state.hyper, vars(self).get("_users_")
         return self._cache.result(key, lambda _: {})
-
-    def _fit_key(self):
-        state = self._state()
-        return state.globals_, state.hyper, vars(self).get("_users_")
 
     def _prepared(self, model):
         """Return prepared values, cached because their computation takes long."""

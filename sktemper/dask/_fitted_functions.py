@@ -228,8 +228,12 @@ def _array_of(estimator, X):
             raise ValueError(f"Expected a dask array of two dimensions, got {X!r}.")
         return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
     if isinstance(X, Source):
-        n_features = estimator.n_features_in_
-        return da.concatenate([_shard(part, n_features) for part in X.parts])
+        blocks = []
+        for part in X.parts:
+            rows = dask.delayed(part, traverse=False).rows(slice(None))
+            shape = part.n_rows, estimator.n_features_in_
+            blocks.append(da.from_delayed(rows, shape, meta=np.zeros((0, 0))))
+        return da.concatenate(blocks)
     if isinstance(X, list) and X:
         if all(isinstance(x, Delayed | distributed.Future) for x in X):
             shape = (np.nan, estimator.n_features_in_)
@@ -237,11 +241,6 @@ def _array_of(estimator, X):
             blocks = [da.from_delayed(x, shape, meta=meta) for x in X]
             return da.concatenate(blocks, allow_unknown_chunksizes=True)
     raise not_a_collection(X)
-
-
-def _shard(part, n_features):
-    rows = dask.delayed(part, traverse=False).rows(slice(None))
-    return da.from_delayed(rows, (part.n_rows, n_features), meta=np.zeros((0, 0)))
 
 
 # -- numbers ---------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import itertools
 from collections import deque
 
-from .._engine import InMemory, tree_sum
+from .._engine import InMemory
 from . import _remote
 
 #: Number of parts that a map submits ahead for each thread of the cluster.
@@ -65,14 +65,16 @@ class DaskWorkers:
     def _sum(self, task, shared, groups, fan_in):
         cluster, is_only = self.cluster, len(groups) == 1
         shipped = cluster.ship(shared, self.stop)
-        leaves = [
+        sums = [
             self._submit(_remote.folded, part, task, shipped, items, is_only)
             for part, items in groups
         ]
         cluster.release(shipped)
-        root = tree_sum(leaves, fan_in, lambda: _Node(self._added))
-        result = cluster.result(root)
-        cluster.release(root)
+        while len(sums) > 1:  # the tree of `tree_sum`
+            starts = range(0, len(sums), fan_in)
+            sums = [self._added(sums[start : start + fan_in]) for start in starts]
+        result = cluster.result(sums[0])
+        cluster.release(sums[0])
         return result
 
     def _submit(self, function, part, task, shipped, items, *others):
@@ -126,24 +128,6 @@ class DaskWorkers:
                 yield from results.value
         finally:
             cluster.release(*shipped.values(), *(one.future for one in pending))
-
-
-class _Node:
-    """Futures of the values of a node, for `tree_sum`."""
-
-    def __init__(self, added):
-        self._added, self._values = added, []
-
-    @property
-    def n_values(self):
-        return len(self._values)
-
-    def add(self, value):
-        self._values.append(value)
-
-    def total(self):
-        values, self._values = self._values, []
-        return self._added(values)
 
 
 class _Pending:

@@ -130,12 +130,6 @@ class Prepared(NamedTuple):
     hyper: Hyper
 
 
-def unpack_moments(total, weight, rank):
-    """Return `Moments` from one vector of packed sums of E[x x^T] and sums of E[x]."""
-    n_packed = len(total) - rank
-    return Moments(float(weight), total[n_packed:], unpacked(total[:n_packed], rank))
-
-
 # -- held-out score of a model of clicks: nDCG of the held-out items -------------------
 #: Number of items at the top of a ranking that the measure considers.
 N_PLACES = 100
@@ -490,7 +484,8 @@ class ImplicitFactorizationModel(ConjugateModel):
             )
             self._check_solved(found)
         weight = n_rows if weights is None else weights.sum()
-        return Gaussians(out, means, *scalars, unpack_moments(total, weight, d))
+        first, second = total[self.n_packed :], unpacked(total[: self.n_packed], d)
+        return Gaussians(out, means, *scalars, Moments(float(weight), first, second))
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):

@@ -269,7 +269,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         """
         X = self._checked_factors(X)
         if user_biases is None:
-            user_biases = np.full(len(X), self._mean_user_bias())
+            prior_mean = self._state().hyper.users.mean
+            user_biases = np.full(len(X), prior_mean[self._n_features_out :].sum())
         user_biases = check_array(
             user_biases, dtype=X.dtype, ensure_2d=False, input_name="user_biases"
         )
@@ -375,9 +376,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     def _biases(self, means):
         """Return the biases, the last columns of ``means``, or zeros."""
         return means[:, self._n_features_out :].sum(axis=1)
-
-    def _mean_user_bias(self):
-        return self._state().hyper.users.mean[self._n_features_out :].sum()
 
     @property
     def components_(self) -> np.ndarray:
