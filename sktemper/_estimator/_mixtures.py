@@ -140,9 +140,22 @@ def _sample_weights(rows, sample_weight):
 
 
 # -- mixtures -------------------------------------------------------------------------
+#: With more components than this, some should stay empty.
+FEW_COMPONENTS = 5
+
+
 def about_components(estimator, run):
-    """Return a warning about components, which `_finish` has stored."""
-    return estimator._advice_
+    """Return the warning that `_finish` has stored, or one if no component is empty."""
+    n_components, moves = estimator.n_components, run.state.moves
+    if estimator._advice_ is not None or moves is None or not moves.n_proposed:
+        return estimator._advice_
+    if n_components <= FEW_COMPONENTS or len(estimator._active()) < n_components:
+        return None
+    return (
+        f"All {n_components} components are in use, so that the data may have more "
+        "clusters: raise n_components until some components stay empty. If this never "
+        f"happens, {estimator._other_distributions}."
+    )
 
 
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
@@ -163,6 +176,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     """
 
     _end_of_fit_checks = (about_components,)
+    #: What to do if no number of components is enough.
+    _other_distributions = "clusters do not have these distributions"
     bic, aic, plain_is_better_ = bic, aic, plain_is_better
     clear_memory, alarms_ = clear_memory, alarms
     prevalence_, renewals_ = prevalence, renewals

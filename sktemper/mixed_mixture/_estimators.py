@@ -112,24 +112,6 @@ def _summary(model, block, prepared, weight):
     return [one.weighted(weight).compressed(MOST_KEPT) for one in column_values(block)]
 
 
-# -- check of the end of a fit ---------------------------------------------------------
-#: With more components than this, some should stay empty.
-FEW_COMPONENTS = 5
-
-
-def all_components_are_used(estimator, run):
-    """Return a warning if no component is empty: the data may have more classes."""
-    n_components, advice = estimator.n_components, estimator._advice_
-    if n_components <= FEW_COMPONENTS or len(estimator._active()) < n_components:
-        return advice
-    return advice or (
-        f"All {n_components} components are used, so that the data may have more "
-        "classes: raise n_components until some components stay empty. If this never "
-        "happens, columns do not fit their kinds: use 'histogram' for numbers, and "
-        "leave out columns that nearly repeat other columns."
-    )
-
-
 # -- the estimators of mixtures of rows of several kinds of values ---------------------
 class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     """Mixture of answers, counts and measurements, with any tempering, or none.
@@ -242,7 +224,11 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         "feature_prior",
         "weight_concentration_prior",
     )
-    _end_of_fit_checks = (all_components_are_used,)
+
+    _other_distributions = (
+        "columns do not fit their kinds: use 'histogram' for numbers, and leave out "
+        "columns that nearly repeat other columns"
+    )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -318,7 +318,7 @@ def few_rows(random, case):
 
 
 # -- mixed rows ------------------------------------------------------------------------
-@warned("components are used", "all_components_are_used")
+@warned("components are in use", "about_components")
 def few_classes(random, case):
     X, y = clusters(random, 8, 400, 5)
     X = np.column_stack([X, y % 2])
