@@ -58,6 +58,10 @@ MIXED = (
     "Leave these columns out, or use AnnealedMixedMixture, with 0/1 columns of one "
     "variable as one categorical column."
 )
+SUBSPACES = (
+    "Columns are correlated within components: a Gaussian mixture of "
+    'covariance_type="low_rank" may describe clusters better.'
+)
 UNITS = (
     "reg_covar={reg_covar:.3g} is added to variances of columns that are small beside "
     "it, and blurs clusters: {columns}. Scale the columns, as with StandardScaler, or "
@@ -79,7 +83,7 @@ HEAVY_TAILS = (
 )
 SKEWED = (
     "Columns are skewed within components, so that clusters may have several of them: "
-    "{columns}. Take their logarithms, or use AnnealedMixedMixture."
+    "{columns}. Take their logarithms{mixed}."
 )
 MORE_COMPONENTS = (
     "All {n_components} components are in use, and one more would raise the lower "
@@ -92,7 +96,7 @@ OTHER_PRIORS = (
 )
 
 
-def advice(model, other, state, X, sample_weight, names, remedy):
+def advice(model, other, state, X, sample_weight, names, remedy, narrow):
     """Return the message of a warning about the number of components, or None.
 
     Parameters
@@ -107,6 +111,8 @@ def advice(model, other, state, X, sample_weight, names, remedy):
         Names or indices of the columns.
     remedy : str or None
         What describes many correlated columns; None if the fit compared it.
+    narrow : str or None
+        Message about narrow components, which may be parts of wide clusters.
 
     Returns
     -------
@@ -122,14 +128,19 @@ def advice(model, other, state, X, sample_weight, names, remedy):
     shares, _, _ = model.responsibilities(block, model.prepare(state.globals_, hyper))
     shares = shares.astype(np.float64)
     used, labels = weight @ shares >= USED, shares.argmax(axis=1)
-    if remedy and are_too_wide(model, X, labels, weight):
+    is_wide = remedy and "full" not in candidates(*X.shape)
+    if (is_wide or narrow) and are_correlated(model, X[::step], labels, weight):
+        if narrow:
+            return narrow.replace(MIXED, SUBSPACES)
         kind = "diagonal" if model.covariance.n_kept > 1 else "spherical"
         return WIDE.format(kind=kind, remedy=remedy)
+    if narrow is not None:
+        return narrow
     if have_heavy_tails(X[::step], labels, weight):
         return HEAVY_TAILS
-    skewed = names[gains_of_logarithms(X[::step], labels, weight) > LEAST_GAIN]
-    if len(skewed):
-        return SKEWED.format(columns=_listed([str(name) for name in skewed]))
+    gains = gains_of_logarithms(X[::step], labels, weight)
+    if (gains > LEAST_GAIN).any():
+        return _about_skewed_columns(gains, X[::step], labels, weight, names)
     try:
         if used.all():
             gains = gains_of_splits(model, hyper, block, shares, weight)
@@ -160,28 +171,35 @@ def _about_splits(model, gains, X, labels, weight, names):
     return message.format(n_components=model.n_components, gain=gain, **values)
 
 
+def _about_skewed_columns(gains, X, labels, weight, names):
+    """Return the message about columns whose logarithms would raise the density.
+
+    A mixed mixture has log-normal columns, but no correlations within components.
+    """
+    lost = 0.0 if has_gaps(X) else gain_of_correlations(X, labels, weight)
+    is_mixed = np.maximum(gains, 0.0).sum() > lost
+    columns = _listed([str(name) for name in names[gains > LEAST_GAIN]])
+    mixed = ", or use AnnealedMixedMixture" if is_mixed else ""
+    return SKEWED.format(columns=columns, mixed=mixed)
+
+
 def gains_of_splits(model, hyper, block, shares, weight):
     """Return the gains of splits whose second part is a new component."""
     search = Search(model, hyper, block, shares, weight)
     return np.array(list(search.splits.values()))
 
 
-def are_too_wide(model, X, labels, weight):
-    """Return whether columns are correlated, but too many for full covariances.
+def are_correlated(model, X, labels, weight):
+    """Return whether columns are correlated within components without correlations.
 
     Parameters
     ----------
     model : GaussianMixtureModel
     X : ndarray of shape (n_samples, n_features)
-    labels : ndarray of int
-        Components of evenly spaced rows.
-    weight : ndarray
-        Their weights.
+    labels : ndarray of int of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
     """
-    if model.covariance.products or "full" in candidates(*X.shape):
-        return False
-    X = X[:: -(-len(X) // ROWS_SAMPLED)]
-    if has_gaps(X) or len(X) < LEAST_ROWS:
+    if model.covariance.products or has_gaps(X) or len(X) < LEAST_ROWS:
         return False
     least = max(LEAST_GAIN, MARGIN * weight.sum())
     return bool(gain_of_correlations(X, labels, weight) > least)

@@ -287,14 +287,14 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         super()._finish(problem, state)
         if self._advice_ is None:
             self._advice_ = about_binary_data(problem.sample[0])
-        if self._advice_ is None:
-            self._advice_ = self._advice_about_narrow_columns(problem, state)
-        if self._advice_ is None and state.moves is not None and state.moves.n_proposed:
+        if self._advice_ is not None:
+            return
+        self._advice_ = narrow = self._advice_about_narrow_columns(problem, state)
+        if state.moves is not None and state.moves.n_proposed:
             model, (X, weight) = problem.model, problem.sample
             other = self._with_learned_priors(model)
-            names = self._names()
-            remedy = self._remedy_of_width()
-            self._advice_ = advice(model, other, state, X, weight, names, remedy)
+            about = self._names(), self._remedy_of_width(), narrow
+            self._advice_ = advice(model, other, state, X, weight, *about)
 
     def _remedy_of_width(self):
         """Return what describes many correlated columns; None if it was compared."""
