@@ -1,5 +1,7 @@
 """`class_regression`: recovery of true effects, derivatives, invariances, bad input."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from scipy import special, stats
 from sklearn.linear_model import LogisticRegression
 
 from sktemper import class_regression
-from sktemper.mixed_mixture._regression import _bch, _Logit, _ml
+from sktemper.mixed_mixture._regression import _Logit, _objective
 
 METHODS = pytest.mark.parametrize("method", ["ml", "bch"])
 TRUTH = np.array([[0.0, 0.0], [0.5, 0.8], [-0.3, -0.6]])
@@ -57,15 +59,16 @@ def test_classes_that_are_certain_have_the_logit_of_labels(method):
     np.testing.assert_allclose(found.classification_, np.eye(3), atol=1e-12)
 
 
-@pytest.mark.parametrize("make", [_ml, _bch])
-def test_scores_and_hessian_are_derivatives(make):
+@METHODS
+def test_scores_and_hessian_are_derivatives(method):
     random = np.random.default_rng(0)
     Z = np.column_stack([np.ones(20), random.normal(size=(20, 2))])
     D, modal = random.dirichlet(np.ones(3), size=3) + np.eye(3), np.arange(20) % 3
     D /= D.sum(axis=1, keepdims=True)
     logit = _Logit(Z, random.random(20), 1, 3)
     given = np.linalg.inv(D)[modal]
-    objective = make(logit, D[:, modal].T if make is _ml else given)
+    samples = SimpleNamespace(given=given, likelihoods=D[:, modal].T)
+    objective = _objective(logit, samples, method)
     at, step = random.normal(size=logit.n_free), 1e-5
     _, scores, hessian = objective(at)
     for number, direction in enumerate(np.eye(logit.n_free)):

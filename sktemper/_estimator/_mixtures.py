@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 
 from .._utils._arguments import check_interval, is_integer, refuse
-from .._utils._frames import data_frame, is_frame
+from .._utils._frames import frame_of_rows, is_frame
 from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
@@ -467,9 +467,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             for k in self._active().tolist()
             for one in self._profiles(k, tails)
         ]
-        columns = zip(*rows, strict=True)
-        table = {name: list(part) for name, part in zip(names, columns, strict=True)}
-        return data_frame(output, table)
+        return frame_of_rows(output, names, rows)
 
     def _profiles(self, k, tails):
         """Yield item, kind, option, mean and ends of the interval, for a class."""

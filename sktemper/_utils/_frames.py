@@ -13,6 +13,12 @@ def data_frame(output, columns):
     return frame_library(output).DataFrame(columns)
 
 
+def frame_of_rows(output, names, rows):
+    """Return a data frame of rows, which are tuples."""
+    columns = map(list, zip(*rows, strict=True))
+    return data_frame(output, dict(zip(names, columns, strict=True)))
+
+
 def sampled_frame(output, columns):
     """Return a data frame of arrays, which may have values of several types."""
     if output == "polars":  # takes the type of a column from its first value

@@ -46,36 +46,39 @@ class Permuted(NamedTuple):
     permuted_products: np.ndarray
 
     @classmethod
-    def of_rows(cls, values, loadings, residuals, random, noise=None):
+    def of_rows(cls, values, loadings, residuals, random, noise=None, sums=None):
         """Permute the rows of residuals, (n_rows, n_outcomes).
 
         Estimates are sums of ``loadings``, (n_rows, n_estimates), times residuals.
-        ``noise`` has covariances that do not come from rows, by outcome.
+        ``noise`` has covariances that do not come from rows, by outcome, and ``sums``
+        is what `permuted_sums` has returned before, if it has.
         """
-        n, n_estimates = loadings.shape
-        mean, both = loadings.mean(axis=0), np.hstack([residuals, loadings])
-        both[:, : residuals.shape[1]] -= residuals.mean(axis=0)
-        drawn = np.stack(
-            [loadings[random.permutation(n)].T @ both for _ in range(N_PERMUTATIONS)]
-        )
-        deviations, products = np.split(drawn, [residuals.shape[1]], axis=2)
+        (n, n_estimates), mean = loadings.shape, loadings.mean(axis=0)
+        deviations, products = sums or permuted_sums(loadings, residuals, random)
         # permutations do not change a mean of residuals
         of_means = n * np.multiply.outer(residuals.var(axis=0), np.outer(mean, mean))
         noise = of_means if noise is None else of_means + noise
         variances, directions = np.linalg.eigh(noise)
-        root = directions * np.sqrt(np.maximum(variances, 0.0))[:, None]
+        variances[variances < ROUNDING * variances[:, -1:]] = 0.0
+        root = directions * np.sqrt(variances)[:, None]
         root = root @ directions.transpose(0, 2, 1)  # stable, unlike the directions
         normal = random.standard_normal((N_PERMUTATIONS, len(root), n_estimates))
-        deviations += np.einsum("kij,bkj->bik", root, normal)
+        deviations = deviations + np.einsum("kij,bkj->bik", root, normal)
         return cls(values, deviations, loadings.T @ loadings, products)
 
-    def of(self, matrix, outcomes=None):
-        """Return linear combinations of the estimates, and of outcomes."""
-        values, deviations = matrix @ self.values, matrix @ self.deviations
-        if outcomes is not None:
-            values, deviations = values @ outcomes, deviations @ outcomes
-        products = [matrix @ part @ matrix.T for part in self[2:]]
-        return Permuted(values, deviations, *products)
+    def of(self, matrix):
+        """Return linear combinations of the estimates."""
+        sums = (matrix @ part for part in self[:2])
+        return Permuted(*sums, *(matrix @ part @ matrix.T for part in self[2:]))
+
+    def of_outcomes(self, matrix):
+        """Return linear combinations of the outcomes."""
+        return Permuted(*(part @ matrix for part in self[:2]), *self[2:])
+
+    def alone(self):
+        """Return the same without products of two estimates, for `p_values`."""
+        diagonals = (np.diagonal(part, axis1=-2, axis2=-1).copy() for part in self[2:])
+        return Permuted(*self[:2], *diagonals)
 
     def stretch(self, level):
         """Return quantiles of absolute deviations, relative to standard deviations."""
@@ -84,8 +87,8 @@ class Permuted(NamedTuple):
 
     def p_values(self):
         """Return the p-value of each estimate."""
-        ratio = np.diagonal(self.permuted_products, axis1=1, axis2=2)
-        ratio = ratio / np.maximum(np.diag(self.products), TINY)
+        own = self if self.products.ndim == 1 else self.alone()
+        ratio = own.permuted_products / np.maximum(own.products, TINY)
         permuted = self.deviations + ratio[:, :, None] * self.values
         return exceedance(self.values**2, permuted**2)
 
@@ -109,6 +112,15 @@ class Permuted(NamedTuple):
         deviations = (np.abs(row @ self.deviations) for row in matrix)
         found = [np.quantile(d, level, axis=0, method="higher") for d in deviations]
         return np.array(found)
+
+
+def permuted_sums(loadings, residuals, random):
+    """Return sums of loadings of permuted rows times residuals, and times loadings."""
+    both = np.hstack([residuals - residuals.mean(axis=0), loadings])
+    orders = (random.permutation(len(both)) for _ in range(N_PERMUTATIONS))
+    drawn = np.stack([loadings[order].T @ both for order in orders])
+    parts = np.split(drawn, [residuals.shape[1]], axis=2)
+    return [np.ascontiguousarray(part) for part in parts]
 
 
 def exceedance(statistics, permuted):

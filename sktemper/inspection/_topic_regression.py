@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._utils._arguments import WholeNumber, check_arguments, check_interval, refuse
 from .._utils._design import Design
-from .._utils._frames import check_same_rows, data_frame
+from .._utils._frames import check_same_rows, data_frame, frame_of_rows
 from .._utils._inference import Permuted, sandwich, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
@@ -136,14 +136,12 @@ class TopicRegression:
             coef = chosen @ self.coef_[topic]
             chi2 = float(coef @ np.linalg.solve(covariance, coef))
             p_value = stats.f.sf(chi2 / len(coef), len(coef), freedom)
-            p_value = max(
-                p_value, permuted.of(np.eye(len(coef)), own[:, None]).p_value()
-            )
+            p_value = max(p_value, permuted.of_outcomes(own[:, None]).p_value())
             rows.append((topic, chi2, len(coef), p_value))
-        topics, chi2, df, p_value = map(np.array, zip(*rows, strict=True))
-        columns = {"topic": topics, "chi2": chi2, "df": df, "p_value": p_value}
-        columns["p_adjusted"] = _holm(p_value[:, None]).ravel()
-        return data_frame(output, columns)
+        adjusted = _holm(np.array([row[-1:] for row in rows])).ravel().tolist()
+        rows = ((*row, one) for row, one in zip(rows, adjusted, strict=True))
+        names = "topic", "chi2", "df", "p_value", "p_adjusted"
+        return frame_of_rows(output, names, rows)
 
     def shares(
         self,

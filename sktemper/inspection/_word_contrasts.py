@@ -331,11 +331,9 @@ class WordContrasts:
                 parts["group"] += [group] * len(best)
                 parts["word"] += self._names[words.columns[best]].tolist()
                 mean = np.clip(log_ratio[group, best], low, high)
-                parts["ratio"].append(np.exp(mean))
-                parts["low"].append(np.exp(low))
-                parts["high"].append(np.exp(high))
-                parts["probability"].append(1.0 - shown.wrong())
-                parts["q_value"].append(q[best])
+                numbers = *np.exp([mean, low, high]), 1.0 - shown.wrong(), q[best]
+                for name, own in zip(COLUMNS[3:], numbers, strict=True):
+                    parts[name].append(own)
         numbers = {name: np.concatenate(parts[name]) for name in COLUMNS[3:]}
         return parts | numbers
 

@@ -1,5 +1,6 @@
 """Means and shares of outcomes in latent classes, given a fitted mixture."""
 
+import copy
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -7,25 +8,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import stats
 from scipy.special import log_softmax, softmax
-from sklearn.utils import _safe_indexing, check_consistent_length
 
-from .._utils._arguments import check_interval, refuse
+from .._utils._arguments import check_interval
 from .._utils._design import named_columns
-from .._utils._frames import check_same_rows, data_frame
-from .._utils._inference import SEED, TINY, Permuted, uncertainty
+from .._utils._frames import frame_of_rows
+from .._utils._inference import SEED, TINY, Permuted, permuted_sums, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
-from ._regression import (
-    checked_classes,
-    checked_posteriors,
-    classification,
-    weights_of_samples,
-)
+from ._regression import STEP, classified, differences
 
 #: Largest number of EM steps, and the change of parameters that ends them.
 MOST_STEPS, CHANGE = 5000, 1e-9
-#: Step of numeric derivatives.
-STEP = 1e-5
 #: Singular values below this, relative to the largest, are those of parameters that the
 #: likelihood does not depend on.
 RANK_TOL = 1e-9
@@ -91,21 +84,15 @@ class ClassOutcomes:
         names = "class", "outcome", "option", "estimate", "stderr", "low", "high"
         rows = []
         for one in self.outcomes:
-            errors = np.sqrt(np.diag(one.covariance)).reshape(one.estimates.shape)
+            errors = _errors(one.covariance, one.estimates)
             half = one.ratio * one.permuted.quantile(interval)
             found = uncertainty(one.estimates, errors, half, interval)
             parts = one.estimates, errors, found["low"], found["high"]
             for place in np.ndindex(errors.shape):
-                label = (
-                    int(self.classes[place[0]]),
-                    one.name,
-                    str(one.options[place[1]]),
-                )
-                rows.append((*label, *(part[place] for part in parts)))
-        columns = zip(*rows, strict=True)
-        return data_frame(
-            output, {n: list(part) for n, part in zip(names, columns, strict=True)}
-        )
+                label, option = self.classes[place[0]], one.options[place[1]]
+                own = (part[place] for part in parts)
+                rows.append((int(label), one.name, str(option), *own))
+        return frame_of_rows(output, names, rows)
 
     def tests(self, output: Literal["pandas", "polars"] = "pandas") -> DataFrame:
         """Return tests of equality, of all classes and of each pair.
@@ -135,10 +122,11 @@ class ClassOutcomes:
                 for i, j in combinations(places, 2)
             ]
             rows += [(one.name, label, *_wald(one, group)) for label, group in groups]
-        columns = zip(*rows, strict=True)
-        return data_frame(
-            output, {n: list(part) for n, part in zip(names, columns, strict=True)}
-        )
+        return frame_of_rows(output, names, rows)
+
+
+def _errors(covariance, estimates):
+    return np.sqrt(np.diag(covariance)).reshape(estimates.shape)
 
 
 def _wald(outcome, group):
@@ -151,8 +139,9 @@ def _wald(outcome, group):
     difference = matrix @ outcome.estimates.ravel()
     covariance = matrix @ outcome.covariance @ matrix.T
     chi2, df = _chi2(difference, covariance, outcome.unit)
-    permuted = outcome.permuted.of(contrasts, np.eye(n_options, n_free)).p_value()
-    return chi2, df, max(float(stats.chi2.sf(chi2, df)), permuted) if df else 1.0
+    permuted = outcome.permuted.of_outcomes(np.eye(n_options, n_free)).of(contrasts)
+    p_value = max(float(stats.chi2.sf(chi2, df)), permuted.p_value()) if df else 1.0
+    return chi2, df, p_value
 
 
 def _chi2(difference, covariance, unit):
@@ -249,28 +238,22 @@ def class_outcomes(
     >>> result.tests()["p_value"].item() < 0.001
     True
     """
-    if method not in ("ml", "bch"):
-        refuse("method", "'ml' or 'bch'", method)
     weights = {"sample_weight": sample_weight, "sampling_weight": sampling_weight}
-    check_same_rows(posteriors=posteriors, outcomes=outcomes, **weights)
-    posteriors = checked_posteriors(posteriors)
-    check_consistent_length(posteriors, outcomes)
-    counts, ratios = weights_of_samples(posteriors, sample_weight, sampling_weight)
-    used = np.flatnonzero(counts * ratios)
-    posteriors, counts, ratios = posteriors[used], counts[used], ratios[used]
-    weight = counts * ratios
-    kept, shares = checked_classes(posteriors, weight, used)
-    modal = shares.argmax(axis=1)
-    D = classification(shares, modal, weight, kept)
-    found = []
-    for name, values in named_columns(_safe_indexing(outcomes, used), "outcome"):
-        options, Y = _indicators(values)
+    samples, outcomes = classified(posteriors, method, weights, outcomes=outcomes)
+    columns = [
+        (name, *_indicators(values))
+        for name, values in named_columns(outcomes, "outcome")
+    ]
+    if not columns:
+        raise ValueError("outcomes has no columns: pass at least one.")
+    found, classes = [], _Classes(samples, [Y for *_, Y in columns])
+    for number, (name, options, Y) in enumerate(columns):
         unit = (float((Y - Y[0]).std()) or 1.0) if len(options) == 1 else 1.0
-        own = _OneOutcome(Y, np.linalg.inv(D)[modal], modal, counts, ratios)
+        own = _OneOutcome(classes, number)
         estimates, covariance, permuted = own.bch()
-        errors = np.sqrt(np.diag(covariance)).reshape(estimates.shape)
+        errors = _errors(covariance, estimates)
         if method == "ml":
-            given = own.ml(D[:, modal].T, unit, len(options) == 1)
+            given = own.ml(unit, len(options) == 1)
             if given is None:
                 warn(
                     f"The outcome {name!r} is far from normal in the classes, so that "
@@ -279,14 +262,10 @@ def class_outcomes(
                 )
             else:
                 estimates, covariance = given
-        ratio = np.sqrt(np.diag(covariance)).reshape(estimates.shape)
-        ratio = np.minimum(ratio / np.maximum(errors, TINY), 1.0)
-        found.append(
-            _Outcome(name, options, estimates, covariance, unit, permuted, ratio)
-        )
-    if not found:
-        raise ValueError("outcomes has no columns: pass at least one.")
-    return ClassOutcomes(kept, method, found)
+        ratio = _errors(covariance, estimates) / np.maximum(errors, TINY)
+        results = estimates, covariance, unit, permuted, np.minimum(ratio, 1.0)
+        found.append(_Outcome(name, options, *results))
+    return ClassOutcomes(samples.kept, method, found)
 
 
 def _indicators(values):
@@ -297,57 +276,78 @@ def _indicators(values):
     return options, np.column_stack([values.array == c for c in options]).astype(float)
 
 
-class _OneOutcome:
-    """An outcome, and the samples with their weights."""
+class _Classes:
+    """The samples of classes, and permutations of the residuals of all outcomes."""
 
-    def __init__(self, Y, shares, modal, counts, ratios):
-        self.Y, self.shares, self.weight = Y, shares, counts * ratios
-        self.scale = (np.sqrt(counts) * ratios)[:, None]
-        rows = np.eye(shares.shape[1])[modal]
-        totals = self.weight @ rows
-        self.residuals = Y - rows @ ((rows / totals).T * self.weight @ Y)
-        self.loadings = self.scale * shares / (self.weight @ shares)
+    def __init__(self, samples, outcomes):
+        weight, rows = samples.weight, np.eye(len(samples.kept))[samples.modal]
+        totals, Y = weight @ rows, np.hstack(outcomes)
+        residuals = Y - rows @ ((rows / totals).T * weight @ Y)
+        self.samples = samples
+        self.loadings = samples.scale * samples.given / (weight @ samples.given)
         # a mean takes this part of the variance of a sample from the residual
-        part = self.loadings.T * (ratios / totals[modal]) @ self.loadings
-        freedom = max(counts.sum() - len(totals), 1.0)
-        pooled = (self.residuals.T * counts) @ self.residuals / freedom
-        self.added = np.kron(part, pooled)
+        part = self.loadings.T * (samples.ratios / totals[samples.modal])
+        self.part = part @ self.loadings
+        self.freedom = max(samples.counts.sum() - len(totals), 1.0)
+        self.random = np.random.RandomState(SEED)
+        deviations, self.products = permuted_sums(self.loadings, residuals, self.random)
+        ends = np.cumsum([Y.shape[1] for Y in outcomes])[:-1]
+        split = (np.split(part, ends, axis=-1) for part in (residuals, deviations))
+        self.outcomes = list(zip(outcomes, *split, strict=True))
+
+
+class _OneOutcome:
+    """An outcome of the samples."""
+
+    def __init__(self, classes, number):
+        self.classes, self.samples = classes, classes.samples
+        self.Y, self.residuals, self.deviations = classes.outcomes[number]
+        pooled = (self.residuals.T * self.samples.counts) @ self.residuals
+        self.added = np.kron(classes.part, pooled / classes.freedom)
 
     def covariance(self, influence):
-        scaled = influence * self.scale
+        scaled = influence * self.samples.scale
         return scaled.T @ scaled + self.added
 
     def bch(self):
         """Return means or shares, their covariance, and permutations."""
-        totals = self.weight @ self.shares
-        means = (self.shares * self.weight[:, None]).T @ self.Y / totals[:, None]
-        errors = (self.Y[:, None] - means) * (self.shares / totals)[:, :, None]
+        weight, shares, own = self.samples.weight, self.samples.given, self.classes
+        totals = weight @ shares
+        means = (shares * weight[:, None]).T @ self.Y / totals[:, None]
+        errors = (self.Y[:, None] - means) * (shares / totals)[:, :, None]
         self.means, self.influence = means, errors.reshape(len(errors), -1)
-        random = np.random.RandomState(SEED)
-        permuted = Permuted.of_rows(means, self.loadings, self.residuals, random)
+        permuted = Permuted.of_rows(
+            means,
+            own.loadings,
+            self.residuals,
+            copy.deepcopy(own.random),
+            sums=(self.deviations, own.products),
+        )
         return means, self.covariance(self.influence), permuted
 
-    def ml(self, errors, unit, is_number):
+    def ml(self, unit, is_number):
         """Return estimates of maximum likelihood and their covariance.
 
         None means that they differ from those of `bch`, which assume no distribution,
         or have larger errors, which the best estimates of a distribution do not have.
         """
         low, high = self.Y.min(), self.Y.max()
+        errors, weight = self.samples.likelihoods, self.samples.weight
+        scale = self.samples.scale
         if not is_number:
-            estimates, influence = _ml(_Options, self.Y, errors, self.weight)
+            estimates, influence = _ml(_Options, self.Y, errors, weight)
         elif low < high and ((self.Y == low) | (self.Y == high)).all():
             pair = np.hstack([self.Y == low, self.Y == high]).astype(float)
-            shares, influence = _ml(_Options, pair, errors, self.weight)
+            shares, influence = _ml(_Options, pair, errors, weight)
             estimates = low + (high - low) * shares[:, 1:]
             influence = (high - low) * influence[:, 1::2]
         else:
-            estimates, influence = _ml(_Numbers, self.Y, errors, self.weight)
-            change = (influence - self.influence) * self.scale
+            estimates, influence = _ml(_Numbers, self.Y, errors, weight)
+            change = (influence - self.influence) * scale
             both = influence, MOST_LOSS * self.influence
             difference = (estimates - self.means).ravel()
             chi2, df = _chi2(difference, change.T @ change, unit)
-            squares = (((part * self.scale) ** 2).sum(axis=0) for part in both)
+            squares = (((part * scale) ** 2).sum(axis=0) for part in both)
             is_larger = np.greater(*squares).any()
             if df and (is_larger or stats.chi2.sf(chi2, df) < LEAST_P):
                 return None
@@ -362,9 +362,7 @@ def _ml(likelihood, Y, errors, weight):
     def slope(parameters):
         return weight @ likelihood.scores(parameters)
 
-    steps = STEP * np.eye(len(parameters))
-    hessian = [(slope(parameters + h) - slope(parameters - h)) for h in steps]
-    hessian = np.array(hessian) / (2.0 * STEP)
+    hessian = differences(slope, parameters, STEP * np.eye(len(parameters)))
     inverse = np.linalg.pinv(0.5 * (hessian + hessian.T), RANK_TOL, hermitian=True)
     estimates, jacobian = likelihood.estimates(parameters)
     return estimates, -likelihood.scores(parameters) @ inverse @ jacobian.T

@@ -2,7 +2,7 @@
 
 import contextlib
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -15,12 +15,12 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _check_sample_weight
 
+from .._estimator import validated_weight
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._design import MOST_CONDITION, Design, units_of
 from .._utils._frames import check_same_rows, data_frame
 from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
-from .._utils._validation import checked_weights
 
 #: A component with a smaller sum of posteriors counts as empty.
 EMPTY = 0.5
@@ -31,6 +31,8 @@ LEAST_CURVATURE = 1e-6
 #: Largest gradient, per sample, at the optimum.
 GRADIENT_TOL = 1e-8
 QUARTILES = 0.25, 0.5, 0.75
+#: Step of numeric derivatives.
+STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class ClassRegression:
         # a step of Newton's method from equal classes gives their log odds
         sizes = np.diag(1.0 / self._sizes)
         contrasts = sizes[others] - sizes[self.classes == self.reference]
-        permuted = self._permuted.of(np.eye(len(self.names)), contrasts.T)
+        permuted = self._permuted.of_outcomes(contrasts.T)
         with np.errstate(over="ignore"):  # infinite if a unit of a covariate is huge
             odds_ratio = np.exp(coef.ravel())
         columns = {
@@ -143,40 +145,47 @@ class ClassRegression:
         weight = _check_sample_weight(sample_weight, Z, ensure_non_negative=True)
         weight = weight / weight.sum()
         effects = _effects(self.coef_, Z, owners, weight)
-        free = np.flatnonzero(self.classes != self.reference)
-        slopes = np.zeros((effects.size, len(free) * len(names)))
-        for place, (k, j) in enumerate(np.ndindex(len(free), len(names))):
-            step = np.zeros_like(self.coef_)
-            step[free[k], j] = 1e-5 / (np.abs(Z[:, j]).max() or 1.0)
-            both = [
-                _effects(self.coef_ + sign * step, Z, owners, weight)
-                for sign in (1.0, -1.0)
-            ]
-            slopes[:, place] = (both[0] - both[1]).ravel() / (2.0 * step.max())
-        errors = np.sqrt(np.diag(slopes @ self.covariance_ @ slopes.T))
-        permuted = self._permuted.of(np.eye(len(names))[1:])
+        free = self.classes != self.reference
+        steps = STEP / np.where(Z.any(axis=0), np.abs(Z).max(axis=0), 1.0)
+        steps = np.diag(np.tile(steps, len(free)))[np.repeat(free, len(names))]
+        slopes = differences(
+            lambda coef: _effects(coef, Z, owners, weight),
+            self.coef_,
+            steps.reshape(-1, *self.coef_.shape),
+        )
+        errors = np.sqrt(np.diag(slopes.T @ self.covariance_ @ slopes))
+        errors = errors.reshape(effects.shape)
         columns = {
             "class": np.repeat(self.classes, len(names) - 1).tolist(),
             "covariate": names[1:] * len(self.classes),
             "effect": effects.ravel(),
-            **_uncertainty(effects, errors.reshape(effects.shape), permuted, interval),
+            **_uncertainty(effects, errors, self._permuted, interval),
         }
         return data_frame(output, columns)
 
 
+def differences(function, place, steps):
+    """Return central differences of a function, a row for each step."""
+    both = ((function(place + step), function(place - step)) for step in steps)
+    pairs = zip(both, steps, strict=True)
+    return np.array([(a - b).ravel() / (2.0 * step.max()) for (a, b), step in pairs])
+
+
 def _uncertainty(values, errors, permuted, interval):
-    """Return columns of a table, for values of shape (n_classes, n_covariates)."""
+    """Return columns of a table, for the last of the estimates by class."""
     check_interval(interval)
-    half = permuted.stretch(interval).T * errors
-    half = np.maximum(half, permuted.quantile(interval).T)  # errors of rare classes
-    p_value = permuted.p_values().T
+    chosen = slice(-values.shape[1], None)
+    half = permuted.stretch(interval).T[:, chosen] * errors
+    of_rare = permuted.quantile(interval).T[:, chosen]
+    half = np.maximum(half, of_rare)
+    p_value = permuted.p_values().T[:, chosen]
     is_unclear = p_value > 1.0 - interval  # an interval then contains 0
     half = np.where(is_unclear, np.maximum(half, np.abs(values)), half)
     found = uncertainty(values, errors, half, interval)
     found["p_value"] = np.maximum(found["p_value"], p_value)
     z = values / np.maximum(errors, TINY)
-    columns = {"stderr": found.pop("stderr"), "z": z, "p_value": found.pop("p_value")}
-    return {name: part.ravel() for name, part in (columns | found).items()}
+    columns = dict.fromkeys(["stderr", "z", "p_value"]) | found | {"z": z}
+    return {name: part.ravel() for name, part in columns.items()}
 
 
 def _effects(coef, Z, owners, weight):
@@ -286,63 +295,99 @@ def class_regression(
     >>> regression.coef_.shape, bool(regression.coef_[0, 1] > 1)
     ((2, 2), True)
     """
-    if method not in ("ml", "bch"):
-        refuse("method", "'ml' or 'bch'", method)
     weights = {"sample_weight": sample_weight, "sampling_weight": sampling_weight}
-    check_same_rows(posteriors=posteriors, covariates=covariates, **weights)
-    posteriors = checked_posteriors(posteriors)
-    check_consistent_length(posteriors, covariates)
-    counts, ratios = weights_of_samples(posteriors, sample_weight, sampling_weight)
-    used = np.flatnonzero(counts * ratios)
-    posteriors, counts, ratios = posteriors[used], counts[used], ratios[used]
-    covariates = _safe_indexing(covariates, used)
+    samples, covariates = classified(posteriors, method, weights, covariates=covariates)
     design = Design(covariates)
-    Z = design.rows(covariates)
-    weight = counts * ratios
-    kept, shares = checked_classes(posteriors, weight, used)
+    Z, weight, kept = design.rows(covariates), samples.weight, samples.kept
     if reference is None:
-        reference = int(kept[(weight @ shares).argmax()])
+        reference = int(kept[(weight @ samples.shares).argmax()])
     if not (is_integer(reference) and reference in kept):
         raise ValueError(
             f"reference={reference!r} is no class that has samples, which are "
             f"{kept.tolist()}."
         )
-    modal = shares.argmax(axis=1)
-    D = classification(shares, modal, weight, kept)
     place = int(np.flatnonzero(kept == reference)[0])
     units, scaled = design.scaled(Z, weight)
-    given = np.linalg.inv(D)[modal]
-    sizes = weight @ given / weight.sum()
-    permuted = _linear(scaled, given, (counts, ratios)).of(units)
+    sizes = weight @ samples.given / weight.sum()
+    permuted = _linear(scaled, samples).of(units).alone()
     # units in which one value far from all others does not hide their differences
     low, middle, high = np.quantile(scaled, QUARTILES, axis=0)
     middle[0], spread = 0.0, np.where(high > low, high - low, 1.0)
     units = units @ units_of(middle, spread)
     logit = _Logit((scaled - middle) / spread, weight, place, len(kept))
-    objective = _ml(logit, D[:, modal].T) if method == "ml" else _bch(logit, given)
+    objective = _objective(logit, samples, method)
     found = _optimum(logit, objective)
-    covariance = _sandwich(found, objective, counts * ratios**2)
+    covariance = _sandwich(found, objective, samples.scale)
     units = np.kron(np.eye(len(logit.free)), units)
     covariance = units @ covariance @ units.T
     coef, stderr = map(
         logit.coefficients, (units @ found, np.sqrt(np.diag(covariance)))
     )
-    results = coef, stderr, covariance, D, design, sizes, permuted
+    results = coef, stderr, covariance, samples.errors, design, sizes, permuted
     return ClassRegression(kept, int(reference), design.names, *results)
 
 
-def _linear(Z, shares, weights):
+def _linear(Z, samples):
     """Return linear effects on the shares of classes, with permutations."""
-    counts, ratios = weights
-    weight = counts * ratios
-    bread = np.linalg.inv((Z * weight[:, None]).T @ Z)
-    values = bread @ (Z * weight[:, None]).T @ shares
-    loadings = (np.sqrt(counts) * ratios)[:, None] * Z @ bread
-    random = np.random.RandomState(SEED)
-    return Permuted.of_rows(values, loadings, shares - Z @ values, random)
+    weighted = Z * samples.weight[:, None]
+    bread = np.linalg.inv(weighted.T @ Z)
+    values = bread @ weighted.T @ samples.given
+    loadings, random = samples.scale * Z @ bread, np.random.RandomState(SEED)
+    return Permuted.of_rows(values, loadings, samples.given - Z @ values, random)
 
 
-def checked_posteriors(posteriors):
+class Classified(NamedTuple):
+    """Samples of weights above 0, and the classes that have samples.
+
+    Attributes
+    ----------
+    counts, ratios, weight : ndarray of shape (n_samples,)
+        Weights that count samples, sampling weights of mean 1, and their products.
+    scale : ndarray of shape (n_samples, 1)
+        Factors of standard deviations.
+    kept : ndarray of shape (n_classes,)
+    shares : ndarray of shape (n_samples, n_classes)
+        Posteriors of these classes.
+    modal : ndarray of shape (n_samples,)
+        The most probable classes.
+    errors : ndarray of shape (n_classes, n_classes)
+        D.
+    given, likelihoods : ndarray of shape (n_samples, n_classes)
+        W D^-1, and D_ts of the most probable classes s.
+    """
+
+    counts: np.ndarray
+    ratios: np.ndarray
+    weight: np.ndarray
+    scale: np.ndarray
+    kept: np.ndarray
+    shares: np.ndarray
+    modal: np.ndarray
+    errors: np.ndarray
+    given: np.ndarray
+    likelihoods: np.ndarray
+
+
+def classified(posteriors, method, weights, **rows):
+    """Return validated samples as `Classified`, and the rows of other data."""
+    if method not in ("ml", "bch"):
+        refuse("method", "'ml' or 'bch'", method)
+    check_same_rows(posteriors=posteriors, **rows, **weights)
+    posteriors, (data,) = _checked_posteriors(posteriors), rows.values()
+    check_consistent_length(posteriors, data)
+    counts, ratios = _weights_of_samples(posteriors, **weights)
+    used = np.flatnonzero(counts * ratios)
+    counts, ratios = counts[used], ratios[used]
+    weight, scale = counts * ratios, (np.sqrt(counts) * ratios)[:, None]
+    kept, shares = _checked_classes(posteriors[used], weight, used)
+    modal = shares.argmax(axis=1)
+    errors = _classification(shares, modal, weight, kept)
+    own = kept, shares, modal, errors, np.linalg.inv(errors)[modal], errors[:, modal].T
+    samples = Classified(counts, ratios, weight, scale, *own)
+    return samples, _safe_indexing(data, used)
+
+
+def _checked_posteriors(posteriors):
     posteriors = check_array(posteriors, dtype=np.float64, input_name="posteriors")
     sums = posteriors.sum(axis=1)
     if (posteriors < 0).any() or (np.abs(sums - 1.0) > SUM_TOL).any():
@@ -353,13 +398,10 @@ def checked_posteriors(posteriors):
     return posteriors
 
 
-def weights_of_samples(posteriors, sample_weight, sampling_weight):
+def _weights_of_samples(posteriors, sample_weight, sampling_weight):
     """Return weights that count samples, and sampling weights of mean 1."""
-    counts = checked_weights(
-        _check_sample_weight(
-            sample_weight, posteriors, dtype=np.float64, ensure_non_negative=True
-        )
-    )
+    counts = validated_weight(sample_weight, posteriors)
+    counts = np.ones(len(posteriors)) if counts is None else counts
     if sampling_weight is None:
         return counts, np.ones_like(counts)
     ratios = column_or_1d(
@@ -378,7 +420,7 @@ def weights_of_samples(posteriors, sample_weight, sampling_weight):
     return counts, ratios / np.average(ratios, weights=counts)
 
 
-def checked_classes(posteriors, weight, rows):
+def _checked_classes(posteriors, weight, rows):
     kept = np.flatnonzero(weight @ posteriors > EMPTY)
     if len(kept) < 2:
         raise ValueError(
@@ -399,7 +441,7 @@ def checked_classes(posteriors, weight, rows):
     return kept, shares / sums
 
 
-def classification(shares, modal, weight, kept):
+def _classification(shares, modal, weight, kept):
     """Return D, of shape (n_classes, n_classes)."""
     assigned = np.eye(len(kept))[modal]
     totals = weight @ assigned
@@ -453,28 +495,22 @@ class _Logit:
         return out.reshape(self.n_free, self.n_free)
 
 
-def _ml(logit, likelihoods):
+def _objective(logit, samples, method):
     """Return a function of coefficients that returns value, scores and Hessian."""
+    given, likelihoods, weight = samples.given, samples.likelihoods, logit.weight
 
     def objective(vector):
         logs = logit.log_probabilities(vector)
-        joint = np.exp(logs) * likelihoods
-        rows = joint.sum(axis=1)
-        q, pi, weight = joint / rows[:, None], np.exp(logs), logit.weight
-        hessian = logit.curvature(q, weight) - logit.curvature(pi, weight)
-        return weight @ np.log(rows), logit.scores(q - pi), hessian
-
-    return objective
-
-
-def _bch(logit, given):
-    """Return a function of coefficients that returns value, scores and Hessian."""
-
-    def objective(vector):
-        logs, weight = logit.log_probabilities(vector), logit.weight
         pi = np.exp(logs)
-        value = weight @ (given * logs).sum(axis=1)
-        return value, logit.scores(given - pi), -logit.curvature(pi, weight)
+        hessian = -logit.curvature(pi, weight)
+        if method == "bch":
+            value = weight @ (given * logs).sum(axis=1)
+            return value, logit.scores(given - pi), hessian
+        joint = pi * likelihoods
+        rows = joint.sum(axis=1)
+        q = joint / rows[:, None]
+        hessian += logit.curvature(q, weight)
+        return weight @ np.log(rows), logit.scores(q - pi), hessian
 
     return objective
 
@@ -508,8 +544,8 @@ def _optimum(logit, objective):
     return result.x
 
 
-def _sandwich(vector, objective, weight):
-    """Return the covariance of the coefficients; scores have these weights."""
+def _sandwich(vector, objective, scale):
+    """Return the covariance of the coefficients; scores have these factors."""
     _, scores, hessian = objective(vector)
-    inverse, scores = np.linalg.inv(hessian), scores * np.sqrt(weight)[:, None]
+    inverse, scores = np.linalg.inv(hessian), scores * scale
     return inverse @ (scores.T @ scores) @ inverse
