@@ -757,7 +757,8 @@ def test_dates_that_no_page_can_show_are_refused(dates, what, lda, X, names, tmp
 @pytest.mark.parametrize(
     "dates, expected",
     [
-        (["2020-02-03", "", "NaT", None], "2020-02-03T00:00:00"),
+        (["2020-02-03", "", "NaT", np.nan], "2020-02-03T00:00:00"),
+        (np.array(["2020-02-03", None], dtype=object), "2020-02-03T00:00:00"),
         (["2020-02-03T04:05:06Z", None], "2020-02-03T04:05:06"),
         ([" 2020-02-03 04:05:06+02:00"], "2020-02-03T04:05:06"),
         ([b"-4400-03-15"], "-4400-03-15T00:00:00"),

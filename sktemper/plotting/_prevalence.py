@@ -123,7 +123,7 @@ def _as_values(groups):
         first = next((group for group in groups if group is not None), None)
         if not hasattr(first, "year"):
             return groups.astype(str)
-        return as_dates(groups)
+        return as_dates(groups).astype("datetime64[s]")
     return groups
 
 
