@@ -1,8 +1,11 @@
 """Means and shares of outcomes in classes, and marginal effects of covariates."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import softmax
 
@@ -292,3 +295,49 @@ def test_intervals_cover_the_truth(method):
         truth = np.array([1.0, 3.0, 0.3, 0.7, 0.7, 0.3])
         hits.append((table["low"] <= truth) & (truth <= table["high"]))
     assert 0.92 < np.mean(hits) < 0.98
+
+
+# -- permutations ----------------------------------------------------------------------
+def known_classes(*sizes):
+    """Return posteriors of known classes."""
+    return np.eye(len(sizes))[np.repeat(np.arange(len(sizes)), sizes)]
+
+
+@pytest.mark.parametrize(("n_few", "n_many"), [(1, 60), (2, 60), (3, 13)])
+def test_p_values_are_not_below_those_of_all_permutations(n_few, n_many):
+    posteriors = known_classes(n_few, n_many)
+    exact = min(1.0 / math.comb(n_few + n_many, n_few), 1 / 2000)  # 1,999 are drawn
+    y, noise = posteriors[:, 0], np.linspace(0, 1, n_few + n_many)
+    for outcome in y, 9.0 * y + noise:
+        (p_value,) = class_outcomes(posteriors, outcome[:, None]).tests()["p_value"]
+        assert 0.9 * exact < p_value < 0.02
+
+
+def test_p_values_do_not_depend_on_the_order_of_rows():
+    random = np.random.default_rng(0)
+    posteriors = known_classes(25, 35)
+    y = random.normal(size=(60, 1)) + 2.5 * posteriors[:, :1]
+    orders = [np.arange(60), random.permutation(60), np.arange(60)[::-1]]
+    tests = [class_outcomes(posteriors[one], y[one]).tests() for one in orders]
+    expected = tests[0]["p_value"].item()
+    assert 0.0 < expected < 1e-5
+    for other in tests[1:]:
+        assert other["p_value"].item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+def test_intercepts_have_the_p_values_of_their_errors(offset):
+    """Permutations of rows do not change the mean of an outcome."""
+    random = np.random.default_rng(0)
+    posteriors = np.eye(2)[(random.random(300) < 0.1) * 1]
+    x = random.normal(size=(300, 1)) + offset
+    table = class_regression(posteriors, x).table().iloc[0]
+    assert table["p_value"] == pytest.approx(2.0 * stats.norm.sf(abs(table["z"])))
+    assert table["low"] < table["coef"] < table["high"] < 0.0
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_outcomes_whose_squares_are_no_numbers_are_refused(factor):
+    y = factor * np.arange(1.0, 21.0)[:, None]
+    with pytest.raises(ValueError, match="Outcome 'x0' has .*Scale the data"):
+        class_outcomes(known_classes(8, 12), y)

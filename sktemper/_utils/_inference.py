@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from scipy.special import gammaln
 
 #: Number of permutations of the residuals of rows.
 N_PERMUTATIONS = 1999
@@ -33,6 +34,12 @@ class Permuted(NamedTuple):
     permuted_products : ndarray of shape (n_permutations, n_estimates, n_estimates)
         The same with the loadings of permuted rows, for residuals from a model without
         the tested effects [1]_.
+    least : ndarray of shape (n_estimates,)
+        About the smallest p-value that permutations can have: one divided by the number
+        of choices of as many rows as determine the estimate.
+    is_tested : ndarray of bool of shape (n_estimates,)
+        Whether permutations test the estimate: they do not change the mean of the
+        outcome, on which an intercept depends.
 
     References
     ----------
@@ -44,14 +51,19 @@ class Permuted(NamedTuple):
     deviations: np.ndarray
     products: np.ndarray
     permuted_products: np.ndarray
+    least: np.ndarray
+    is_tested: np.ndarray
 
     @classmethod
-    def of_rows(cls, values, loadings, residuals, random, noise=None, sums=None):
+    def of_rows(
+        cls, values, loadings, residuals, random, *, n_means=1, noise=None, sums=None
+    ):
         """Permute the rows of residuals, (n_rows, n_outcomes).
 
-        Estimates are sums of ``loadings``, (n_rows, n_estimates), times residuals.
-        ``noise`` has covariances that do not come from rows, by outcome, and ``sums``
-        is what `permuted_sums` has returned before, if it has.
+        Estimates are sums of ``loadings``, (n_rows, n_estimates), times residuals; the
+        first ``n_means`` depend on the mean of the outcome.  ``noise`` has covariances
+        that do not come from rows, by outcome, and ``sums`` is what `permuted_sums` has
+        returned before, if it has.
         """
         (n, n_estimates), mean = loadings.shape, loadings.mean(axis=0)
         deviations, products = sums or permuted_sums(loadings, residuals, random)
@@ -64,12 +76,21 @@ class Permuted(NamedTuple):
         root = root @ directions.transpose(0, 2, 1)  # stable, unlike the directions
         normal = random.standard_normal((N_PERMUTATIONS, len(root), n_estimates))
         deviations = deviations + np.einsum("kij,bkj->bik", root, normal)
-        return cls(values, deviations, loadings.T @ loadings, products)
+        squares = loadings**2
+        n_rows = squares.sum(axis=0) ** 2 / (squares**2).sum(axis=0)  # that determine
+        n_rows = np.minimum(n_rows, 0.5 * n)
+        choices = gammaln(n + 1) - gammaln(n_rows + 1) - gammaln(n - n_rows + 1)
+        is_tested = np.arange(n_estimates) >= n_means
+        products = loadings.T @ loadings, products
+        return cls(values, deviations, *products, np.exp(-choices), is_tested)
 
     def of(self, matrix):
         """Return linear combinations of the estimates."""
         sums = (matrix @ part for part in self[:2])
-        return Permuted(*sums, *(matrix @ part @ matrix.T for part in self[2:]))
+        products = (matrix @ part @ matrix.T for part in self[2:4])
+        has = matrix != 0
+        is_tested = ~(has & ~self.is_tested).any(axis=1)
+        return Permuted(*sums, *products, (has * self.least).max(axis=1), is_tested)
 
     def of_outcomes(self, matrix):
         """Return linear combinations of the outcomes."""
@@ -77,8 +98,8 @@ class Permuted(NamedTuple):
 
     def alone(self):
         """Return the same without products of two estimates, for `p_values`."""
-        diagonals = (np.diagonal(part, axis1=-2, axis2=-1).copy() for part in self[2:])
-        return Permuted(*self[:2], *diagonals)
+        diagonals = (np.diagonal(part, axis1=-2, axis2=-1).copy() for part in self[2:4])
+        return Permuted(*self[:2], *diagonals, *self[4:])
 
     def stretch(self, level):
         """Return quantiles of absolute deviations, relative to standard deviations."""
@@ -86,11 +107,12 @@ class Permuted(NamedTuple):
         return self.quantile(level) / np.maximum(spread, TINY)
 
     def p_values(self):
-        """Return the p-value of each estimate."""
+        """Return the p-value of each estimate, 0 if permutations do not test it."""
         own = self if self.products.ndim == 1 else self.alone()
         ratio = own.permuted_products / np.maximum(own.products, TINY)
         permuted = self.deviations + ratio[:, :, None] * self.values
-        return exceedance(self.values**2, permuted**2)
+        p_values = exceedance(self.values**2, permuted**2, self.least[:, None])
+        return np.where(self.is_tested[:, None], p_values, 0.0)
 
     def p_value(self):
         """Return the p-value of all estimates together."""
@@ -104,7 +126,8 @@ class Permuted(NamedTuple):
         permuted, values = permuted / scale, self.values.ravel() / scale
         inverse = np.linalg.pinv(np.atleast_2d(np.cov(permuted.T)), hermitian=True)
         squares = ((permuted @ inverse) * permuted).sum(axis=1)
-        return float(exceedance(values @ inverse @ values, squares))
+        least = self.least.min()
+        return float(exceedance(values @ inverse @ values, squares, least))
 
     def quantile(self, level, matrix=None):
         """Return quantiles of the absolute deviations of linear combinations."""
@@ -117,17 +140,20 @@ class Permuted(NamedTuple):
 def permuted_sums(loadings, residuals, random):
     """Return sums of loadings of permuted rows times residuals, and times loadings."""
     both = np.hstack([residuals - residuals.mean(axis=0), loadings])
+    scale = np.maximum(np.abs(both).max(axis=0), TINY) * ROUNDING
+    order = np.lexsort(np.rint(both / scale).T)  # that of the data does not matter
+    both, loadings = both[order], loadings[order]
     orders = (random.permutation(len(both)) for _ in range(N_PERMUTATIONS))
     drawn = np.stack([loadings[order].T @ both for order in orders])
     parts = np.split(drawn, [residuals.shape[1]], axis=2)
     return [np.ascontiguousarray(part) for part in parts]
 
 
-def exceedance(statistics, permuted):
+def exceedance(statistics, permuted, least):
     """Return the shares of permuted statistics that are not smaller.
 
     Beyond the largest of them a generalised Pareto distribution takes their place,
-    whose L-moments are those of the largest statistics.
+    whose L-moments are those of the largest statistics, down to ``least``.
     """
     larger = (permuted >= statistics * (1.0 - ROUNDING)).sum(axis=0)
     shares = (1.0 + larger) / (1.0 + len(permuted))
@@ -143,7 +169,8 @@ def exceedance(statistics, permuted):
         shape * np.maximum(statistics - top[0], 0.0) / (mean * (1.0 - shape))
     )
     tail = N_TAIL / len(permuted) * np.exp(-logs / shape)
-    return np.where(larger < FEW_LARGER, np.minimum(shares, tail), shares)
+    tail = np.minimum(np.maximum(tail, least), shares)
+    return np.where(larger < FEW_LARGER, tail, shares)
 
 
 def uncertainty(values, errors, half, interval, freedom=np.inf):

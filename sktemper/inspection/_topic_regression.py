@@ -374,7 +374,8 @@ def _estimate(counts, Z, design, draws, random):
     noise = np.einsum("mki,mkj->kij", change, change) / (len(coefs) - 1)
     noise *= 1.0 + 1.0 / len(coefs)
     covariance = noise + sandwich(loadings, residuals, root * scaled)
-    permuted = Permuted.of_rows(coef.T, loadings, residuals, random, noise).of(units)
+    permuted = Permuted.of_rows(coef.T, loadings, residuals, random, noise=noise)
+    permuted = permuted.of(units)
     return coef @ units.T, units @ covariance @ units.T, topic_word, permuted
 
 

@@ -15,6 +15,7 @@ from .._utils._frames import frame_of_rows
 from .._utils._inference import SEED, TINY, Permuted, permuted_sums, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
+from .._utils._validation import check_values
 from ._regression import STEP, classified, differences
 
 #: Largest number of EM steps, and the change of parameters that ends them.
@@ -241,7 +242,7 @@ def class_outcomes(
     weights = {"sample_weight": sample_weight, "sampling_weight": sampling_weight}
     samples, outcomes = classified(posteriors, method, weights, outcomes=outcomes)
     columns = [
-        (name, *_indicators(values))
+        (name, *_indicators(values, name))
         for name, values in named_columns(outcomes, "outcome")
     ]
     if not columns:
@@ -268,9 +269,10 @@ def class_outcomes(
     return ClassOutcomes(samples.kept, method, found)
 
 
-def _indicators(values):
+def _indicators(values, name):
     """Return the options of an outcome, and its numbers or indicators as a matrix."""
     if values.is_numeric and values.declared is None:
+        check_values(values.array, np.float64, f"Outcome {name!r}", True)
         return ["mean"], np.asarray(values.array, dtype=np.float64)[:, None]
     options = [c for c in values.categories() if (values.array == c).any()]
     return options, np.column_stack([values.array == c for c in options]).astype(float)
@@ -321,6 +323,7 @@ class _OneOutcome:
             own.loadings,
             self.residuals,
             copy.deepcopy(own.random),
+            n_means=0,
             sums=(self.deviations, own.products),
         )
         return means, self.covariance(self.influence), permuted
