@@ -152,12 +152,13 @@ def test_word_contrasts_find_no_words(size):
     """At most one draw in 20 has a word, where no word differs at all."""
     lda, X, *_ = texts(30)
     random, found, missed = generator("words", size), [], []
-    for _ in range(N_DRAWS):
+    for number in range(N_DRAWS):
         contrasts = word_contrasts(lda, X, of_group(size)(random))
         words = contrasts.top_words()
         found.append(any(map(len, (own for topic in words for own in topic.values()))))
-        table = contrasts.table(None)
-        missed.append(excludes(table.iloc[random.integers(len(table))], 1.0))
+        if number % 2:
+            table = contrasts.table(None)
+            missed.append(excludes(table.iloc[random.integers(len(table))], 1.0))
     assert not too_many(sum(found), len(found), 0.05, 6)
     judge(("words", size), [1.0], missed, 6)
 
@@ -221,7 +222,7 @@ def test_class_outcomes(outcome, size, method):
 
 
 @simulates("ClassRegression.table", "ClassRegression.marginal_effects")
-@pytest.mark.every(55)
+@pytest.mark.every(108)
 @pytest.mark.parametrize("method", ["bch", "ml"])
 @pytest.mark.parametrize("covariate", COVARIATES)
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10, N // 2])
@@ -288,7 +289,7 @@ def test_profiles(draw):
         make, X, truth = draw(random)
         mixture, place = make(1, random_state=0).fit(X), random.integers(len(truth))
         missed.append(excludes(mixture.profiles().iloc[place], truth[place]))
-        if LENGTH > 1 and draw is normal:
+        if LENGTH > 1 and draw is normal:  # for which half of the rows suffice
             table = bootstrap_profiles(mixture, X, n_replicates=n_fits, random_state=0)
             halves.append(excludes(table.iloc[place], truth[place]))
     judge(draw.__name__, [1.0], missed, 4)
