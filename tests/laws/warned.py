@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
@@ -232,6 +233,17 @@ def single_values(random, case):
     if case == "fault":
         X[random.random(200) < 0.5, 2] = 0.0
     return agreement(_gaussian(8), X, y)
+
+
+@warned("Single values .*low_rank", "SUBSPACES")
+def pixels(random, case):
+    """Pixels of digits are correlated, and most pixels of margins are 0."""
+    X, y = load_digits(return_X_y=True)
+    rows = random.choice(len(X), 500, replace=False)
+    X = X[rows] + (random.normal(size=(500, 64)) if case == "sound" else 0.0)
+    kind = "low_rank" if case == "remedy" else "auto"
+    mixture = AnnealedGaussianMixture(12, covariance_type=kind, random_state=0)
+    return agreement(mixture, X, y[rows])
 
 
 @warned("AnnealedMixedMixture", "FREQUENT_VALUES", "ATOMS")
