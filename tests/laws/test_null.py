@@ -267,7 +267,7 @@ def normal(random):
 
 
 def several_kinds(random):
-    chances, rate, mean = random.dirichlet(np.ones(3)), random.gamma(2.0, 5.0), 1.0
+    chances, rate, mean = random.dirichlet([9.0] * 3), random.gamma(2.0, 5.0), 1.0
     parts = random.choice(3, size=N, p=chances), random.poisson(rate, N)
     X = np.column_stack([*parts, mean + random.normal(size=N)])
     kinds = ["categorical", "poisson", "gaussian"]
