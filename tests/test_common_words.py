@@ -56,7 +56,7 @@ def test_topics_are_shown_without_the_common_words(share, n_common, n_fitted):
     lda = AnnealedLDA(n_fitted, random_state=0).fit(X)
     found = lda.common_words_
     assert set(found.columns) >= set(range(n_common // 2))
-    assert (found.columns >= n_common).sum() <= 2
+    assert (found.columns >= n_common).mean() <= 0.05  # at most one in twenty is wrong
     assert share - 0.2 < found.token_share < share + 0.05
     assert n_found(topics, lda.shown_topic_word_) == N_TOPICS
     assert n_found(topics, lda.topic_word_) < N_TOPICS or share == 0.2

@@ -31,7 +31,7 @@ import running
 #: Surfaces of each module.
 MODULES = {
     "inputs": ("readers", "pickles", "dask"),
-    "mixed": ("tables", "weights", "gaps", "results"),
+    "mixed": ("tables", "weights", "gaps"),
     "streams": ("streams", "chunks", "times"),
     "faults": ("interrupts", "cluster"),
 }

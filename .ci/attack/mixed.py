@@ -3,17 +3,14 @@
 tables      Equal values in another container or dtype give equal answers and fits.
 weights     Integer weights are repeated rows, also in criteria and in a regression.
 gaps        `impute` keeps what was observed, and fills all else.
-results     Probabilities sum to 1, samples are valid data, and all tables are finite.
 """
 
 import copy
-import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 from common import answers, equal, same_answers
-from digests import bits, copied
 
 import sktemper
 
@@ -205,41 +202,10 @@ def gaps(draw):
                 assert not pd.isna(other), f"{name}: a gap of {described} stays"
     if isinstance(given, pd.DataFrame):
         pd.testing.assert_frame_equal(given, before)
-        part = draw.generator().permutation(N_ROWS)[:5]
-        alone = cells(estimator.impute(given.iloc[part]))
-        for one, other in zip(
-            sum(alone, []), sum(cells(filled.iloc[part]), []), strict=True
-        ):
-            same = one == other or pd.isna(one) or np.isclose(float(one), float(other))
-            assert same, f"impute of a row: {one!r}, not {other!r}"
-
-
-def results(draw):
-    columns = table(draw)
-    X = frame(columns)
-    estimator = mixture(draw, columns).fit(X)
-    for name, values in answers(estimator, X).items():
-        assert np.isfinite(values).all(), f"{name} is not finite"
-    shares = estimator.predict_proba(X)
-    equal(shares.sum(axis=1), np.ones(N_ROWS), "sum of shares")
-    drawn, y = estimator.sample(draw.between(1, 29))
-    assert len(drawn) == len(y), "number of samples"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a drawn option that is unknown warns
-        assert np.isfinite(estimator.score(drawn)), "score of samples"
-    numbers = estimator.profiles().select_dtypes("number").to_numpy()
-    assert not np.isinf(numbers).any(), "profiles are infinite"
-    loaded = copied(estimator)
-    assert bits(loaded) == bits(estimator), "a pickle has other bits"
-    assert np.array_equal(loaded.predict_proba(X), shares), "a pickle predicts else"
-    for output in ("pandas", "polars"):
-        wrapped = loaded.set_output(transform=output).transform(X)
-        assert np.array_equal(wrapped.to_numpy(), estimator.transform(X)), output
 
 
 SURFACES = {
     "tables": tables,
     "weights": weights,
     "gaps": gaps,
-    "results": results,
 }
