@@ -39,7 +39,7 @@ def with_entries(docstring, names, known):
     if texts:
         written = "\n".join(["Parameters\n----------", *texts])
         own = {"": own.pop(""), "Parameters": written} | own | {"Parameters": written}
-    return "\n\n".join(own.values())
+    return "\n\n".join(own.values()) + "\n"
 
 
 def methods(cls):

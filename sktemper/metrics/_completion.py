@@ -152,6 +152,11 @@ def perplexity(
     --------
     completion_log_likelihood : The negative logarithm of the perplexity.
 
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+           tempering", AISTATS 2016.
+
     Examples
     --------
     >>> from sktemper import AnnealedLDA

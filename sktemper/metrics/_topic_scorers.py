@@ -106,6 +106,11 @@ def make_completion_scorer(
     --------
     completion_scorer : The scorer with the defaults.
 
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+           tempering", AISTATS 2016.
+
     Examples
     --------
     >>> from sktemper.metrics import make_completion_scorer
