@@ -123,7 +123,8 @@ def standardised(images, seed):
 
 def annealed(length, arguments, settings):
     schedule = ExponentialSchedule(start=arguments.start, length=length)
-    return AnnealedFactorialMixture(schedule=schedule, **{"moves": None, **settings})
+    mixture = AnnealedFactorialMixture(schedule=schedule)
+    return mixture.set_params(**{"moves": None, **settings})
 
 
 class HeldOut:

@@ -220,6 +220,7 @@ def test_odd_shapes(cls, batch_size, n_components, n_rows, n_features):
     ids=range(9),
 )
 @pytest.mark.parametrize("n_components", [1, 7])
+@pytest.mark.filterwarnings("ignore:Column 0 of X has no values")
 def test_odd_data(X, init, n_components):
     mixture = TemperedFactorialMixture(
         n_components, init=init, max_iter=20, random_state=0

@@ -233,6 +233,7 @@ def test_auto_begins_to_sample_where_the_temperature_is_low(counts):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("weight", [1.0, 0.3])
+@pytest.mark.filterwarnings("ignore:sample_weight sums to 0.6")
 def test_no_token_of_a_huge_count_is_lost(weight):
     X = np.array([[9_000_000, 0, 1], [0, 3, 1]])
     lda = TemperedLDA(

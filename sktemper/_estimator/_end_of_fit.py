@@ -150,11 +150,11 @@ def has_converged(estimator, state, change):
     """Return whether a change of the lower bound is at most ``tol`` per row.
 
     A fit also ends if its last change is below ``tol``, and rounding errors, of the
-    bound and of the sum of the rows' parts, are no changes.
+    bound and of the sum over values, are no changes.
     """
     convergence, n_rows = state.convergence, state.progress.total_rows
     eps = float(np.finfo(state.dtype).eps)
-    rounding = 8 * eps * (abs(convergence.lower_bound) + n_rows)
+    rounding = 8 * eps * (abs(convergence.lower_bound) + n_rows * state.n_features)
     largest = max(estimator.tol, estimator._least_tol) * n_rows
     is_small = not abs(change) > max(largest, rounding)  # or not known
     return bool(is_small or abs(convergence.bound_change) < estimator.tol)
