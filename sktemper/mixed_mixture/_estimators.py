@@ -495,7 +495,8 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
         X = as_frame(X)
-        if sample_weight is not None and np.asarray(sample_weight).ndim == 1:  # a wrong shape is refused later
+        # a wrong shape is refused later
+        if sample_weight is not None and np.asarray(sample_weight).ndim == 1:
             sample_weight = validated_weight(sample_weight, sample_weight)
         self._column_weight = sample_weight
         is_collection, names = isinstance(X, Source), column_labels(X)
