@@ -73,8 +73,10 @@ def test_convergence_is_judged_by_what_more_steps_would_change():
     convergence.follow([-1e9])
     progress = SimpleNamespace(total_rows=10)
     dtype = np.dtype(np.float32)
-    state = SimpleNamespace(dtype=dtype, convergence=convergence, progress=progress)
-    rounding = 8 * (1e9 + 10) * np.finfo(np.float32).eps
+    state = SimpleNamespace(
+        dtype=dtype, convergence=convergence, progress=progress, n_features=3
+    )
+    rounding = 8 * (1e9 + 30) * np.finfo(np.float32).eps
     for tol, least in ((1e-3, rounding), (200.0, 2000.0)):
         estimator = SimpleNamespace(tol=tol, _least_tol=0.0)
         assert has_converged(estimator, state, 0.99 * least)
