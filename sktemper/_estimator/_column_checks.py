@@ -43,27 +43,33 @@ def warn_of_columns(estimator, n_columns, names, fault):
 
 def check_columns(self, data):
     """Warn of columns of numbers without values, and of identifiers."""
-    columns = _columns_by_name(data, self._names())
-    for fault, has in ((EMPTY, has_no_values), (IDENTIFIER, looks_like_identifier)):
-        names = [name for name, numbers in columns.items() if has(numbers)]
-        warn_of_columns(self, len(columns), names, fault)
+    found = {EMPTY: [], IDENTIFIER: []}
+    for label, numbers in _labelled_columns(data, self._names()):
+        if has_no_values(numbers):
+            found[EMPTY].append(label)
+        elif looks_like_identifier(numbers):
+            found[IDENTIFIER].append(label)
+    for fault, names in found.items():
+        warn_of_columns(self, data.shape[1], names, fault)
 
 
 def check_first_columns(self, data):
     """Raise if a column of the first chunk of a stream has no values."""
-    for name, numbers in _columns_by_name(data, self._names()).items():
+    for label, numbers in _labelled_columns(data, self._names()):
         if has_no_values(numbers):
             raise ValueError(
-                f"{name} has only missing values (NaN): leave it out, or start with "
+                f"{label} has only missing values (NaN): leave it out, or start with "
                 "rows that have values."
             )
 
 
-def _columns_by_name(data, names):
-    """Return the columns of arrays of numbers by their names in messages."""
+def _labelled_columns(data, names):
+    """Yield labels of columns of arrays for messages, and the columns, one at a time.
+
+    Data are never copied whole.
+    """
     blocks = [X for X in data.validated if not issparse(X)]
-    labels = [f"Column {n!r}" + " of X" * (not isinstance(n, str)) for n in names]
-    return {
-        label: np.concatenate([X[:, number] for X in blocks])
-        for number, label in enumerate(labels if blocks else [])
-    }
+    for number, name in enumerate(names if blocks else []):
+        label = f"Column {name!r}" + " of X" * (not isinstance(name, str))
+        columns = [X[:, number] for X in blocks]
+        yield label, columns[0] if len(columns) == 1 else np.concatenate(columns)

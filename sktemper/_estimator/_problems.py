@@ -19,10 +19,7 @@ from .._engine import (
     sections_of,
     threads_for,
 )
-from .._utils._arguments import (
-    half_life_of,
-    refuse,
-)
+from .._utils._arguments import half_life_of, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._dates import checked_times
 from .._utils._notices import warn_once
