@@ -264,7 +264,8 @@ def test_what_needs_all_columns_is_refused(fitted):
     with pytest.raises(ValueError, match="mean_prior should have 160 columns"):
         fresh.set_params(covariance_prior=None, mean_prior=np.zeros(3)).fit(X)
     continued = pickle.loads(pickle.dumps(mixture)).partial_fit(X[:200])
-    assert_array_equal(continued._subspace().loadings, mixture._subspace().loadings)
+    before, after = mixture.state_.choices.subspace, continued.state_.choices.subspace
+    assert_array_equal(after.loadings, before.loadings)
 
 
 def test_given_means_are_those_of_the_columns(fitted):
@@ -277,7 +278,7 @@ def test_given_means_are_those_of_the_columns(fitted):
         mean_prior=centres[1],
         max_iter=0,
     ).fit(X)
-    scores = start._subspace().scores(centres[1:2])[0]
+    scores = start.state_.choices.subspace.scores(centres[1:2])[0]
     assert_allclose(start.state_.hyper.mean, scores)
     assert adjusted_rand_score(y, start.labels_) == 1.0
 

@@ -72,7 +72,7 @@ def test_a_copy_has_the_topics_and_nothing_that_only_training_needs(counts):
     assert len(served.history_["step"]) == 0
     assert served.state_.policies.learning_rate is None
     assert served.state_.globals_.u.nbytes == 4 * 60 * 4
-    assert "_lengths_" not in vars(served)
+    assert served.state_.choices.lengths is None
     assert len(pickle.dumps(served)) < 0.7 * len(pickle.dumps(lda))
 
 

@@ -3,6 +3,7 @@
 import pickle
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -644,6 +645,7 @@ def test_a_prior_for_predictions_is_never_worse_where_it_was_found(counts):
     with pytest.raises(ValueError, match="Nothing of X is held out"):
         lda.fit_prior(np.eye(60)[:3])
     for bad in (np.ones(3), -np.ones(4), np.full(4, np.nan), "none"):
-        lda.prediction_prior_ = bad
+        choices = replace(lda.state_.choices, prediction_prior=bad)
+        lda.state_.choices = choices
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(lda))

@@ -149,6 +149,8 @@ class Run:
         Whether early stopping, if requested, had a score to compare.
     moves_were_skipped : bool
         Whether planned moves were skipped because the temperature was not 1.
+    advice : str or None
+        Warning of the caller about the data.
     """
 
     problem: Problem
@@ -158,6 +160,7 @@ class Run:
     held_out: HeldOut | None
     compared: bool = True
     moves_were_skipped: bool = False
+    advice: str | None = None
 
 
 def new_states(problem, n_starts, random_state, fixed=None):

@@ -350,6 +350,8 @@ class State:
         Whether the parameters come from that plain fit, or from its merged components.
     is_ordered : bool
         Whether a plan of passes was finished, so that components keep their order.
+    choices : object
+        What the caller decided before the fit, such as the names of columns.
     """
 
     globals_: Any
@@ -369,6 +371,7 @@ class State:
     start: Any = None
     plain_is_better: bool = False
     is_ordered: bool = False
+    choices: Any = None
 
     def clock(self, total_samples=None):
         """Return the clock of the next step; it starts after the idle steps."""

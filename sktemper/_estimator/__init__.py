@@ -12,6 +12,7 @@ columns, and `_critical` finds the critical temperatures of data.
 """
 
 from .._utils._notices import log, warn_once
+from ._choices import choices_of, choose
 from ._column_checks import (
     EMPTY,
     IDENTIFIER,

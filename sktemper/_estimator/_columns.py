@@ -15,6 +15,7 @@ from .._utils._arguments import columns_of, positive_int
 from .._utils._frames import as_frame
 from .._utils._results import copy_fit, install_results
 from .._utils._typing import ArrayLike, Int, Owner
+from ._choices import choices_of
 from ._problems import known_names, stream_rate
 
 
@@ -51,13 +52,12 @@ def _copy_on_columns(estimator, places, names, parameters):
     settings = estimator._settings().replaced(**parameters)
     model = estimator._make_model(settings, len(places), estimator.state_.dtype)
     keeps_rate = stream_rate(estimator) is not None
-    # `_names_` are those of a collection on disk
-    is_frame = "feature_names_in_" in vars(estimator)
-    results = {
-        "n_features_in_": len(places),
-        "feature_names_in_" if is_frame else "_names_": names,
-    }
+    results = {"n_features_in_": len(places)}
     state = state_on_columns(model, estimator.state_, places, keeps_rate)
+    if "feature_names_in_" in vars(estimator):
+        results["feature_names_in_"] = names
+    else:
+        state.choices = replace(choices_of(estimator), names=names)
     return copy_with_state(estimator, state, parameters, results)
 
 

@@ -13,6 +13,7 @@ from .._utils._validation import (
     check_data,
     check_training_counts,
 )
+from ._choices import choices_of, choose
 
 #: Largest number of rows that are inspected.
 MOST_ROWS = 1000
@@ -146,9 +147,9 @@ def check_weighted_counts(estimator, X, sample_weight):
 
 
 def inspect_counts(estimator, data, fresh):
-    known, these = vars(estimator).get("_lengths_", Lengths()), Lengths.of(data)
+    known, these = choices_of(estimator).lengths or Lengths(), Lengths.of(data)
     if fresh or not these.lack_words(known):
-        estimator._lengths_ = these if fresh else known + these
+        choose(estimator, lengths=these if fresh else known + these)
         return
     warn_once(
         estimator,

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar
 
@@ -47,6 +48,7 @@ from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
+from ._choices import choices_of, choose, with_choices
 from ._constructors import complete_docstrings
 from ._end_of_fit import (
     has_converged,
@@ -330,7 +332,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Raise if valid data cannot have these weights."""
 
     def _finish(self, problem, state):
-        """Store results for the training rows, at the end of a fit."""
+        """Store results for the training rows; return a warning about them, or None."""
 
     def _inspect_training_data(self, data, fresh):
         """Warn if training data look wrong, alone or in comparison to earlier data."""
@@ -487,7 +489,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _training_data(self, X, fresh, sample_weight):
         data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
         if fresh:
-            self._names_ = data.feature_names
+            choose(self, names=data.feature_names)
         else:
             check_names(data, known_names(self))
         dtype = self._compute_dtype(data) if fresh else self.state_.dtype
@@ -507,6 +509,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _install(self, state, policies):
         """Set the attributes of a fit; `install_results` follows."""
+        state.choices = replace(choices_of(self), training_results=None)
+        vars(self).pop("_begun", None)
         self.state_ = state
         self._loaded = False
         vars(self).setdefault("_ready", ReadyModel())
@@ -590,7 +594,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             If the number of names differs from the number of features.
         """
         if feature_names is None:
-            known = vars(self).get("_names_")  # of a collection on disk
+            known = choices_of(self).names
             numbers = np.arange(self.n_features_in_) if known is None else known
             feature_names = getattr(self, "feature_names_in_", numbers)
         names = np.asarray(feature_names, dtype=object)
@@ -911,6 +915,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 )
             )
         state = {k: v for k, v in state.items() if k not in OF_PICKLES}
+        state = with_choices(state)
         super().__setstate__(state)
         if "state_" in state:
             self._warned, self._loaded, self._ready = {}, True, ReadyModel()

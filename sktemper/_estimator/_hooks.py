@@ -57,8 +57,8 @@ class EstimatorHooks(FitHooks):
         return self._end(self._task)
 
     def finish(self, run):
-        """Store results for the training rows."""
-        self.work._finish(self.problem, run.state)
+        """Store results for the training rows, and advice on the data."""
+        run.advice = self.work._finish(self.problem, run.state)
         install_results(self.estimator, self.work)
 
     def close(self):

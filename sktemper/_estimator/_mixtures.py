@@ -23,6 +23,7 @@ from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
 from ..model import Request
 from ..moves import NoMoves
+from ._choices import choices_of
 from ._copies import rows_repeat
 from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator
@@ -147,8 +148,8 @@ FEW_COMPONENTS = 5
 def about_components(estimator, run):
     """Return the warning that `_finish` has stored, or one if no component is empty."""
     n_components, moves = estimator.n_components, run.state.moves
-    if estimator._advice_ is not None or moves is None or not moves.n_proposed:
-        return estimator._advice_
+    if run.advice is not None or moves is None or not moves.n_proposed:
+        return run.advice
     if n_components <= FEW_COMPONENTS or len(estimator._active()) < n_components:
         return None
     return (
@@ -195,10 +196,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             return moves
         moves.validate()
         return NoMoves()
-
-    def _install(self, state, policies):
-        super()._install(state, policies)
-        self._labels_and_bound_ = None  # those of an earlier state are not valid
 
     def fit(
         self: Estimator,
@@ -283,12 +280,13 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)
         labels = np.concatenate(list(problem.map(_labels, prepared, values=known)))
-        self._labels_and_bound_ = labels, bound
-        self._advice_ = rows_repeat(self, problem.sample[0], len(problem.data))
+        results = labels, bound
+        state.choices = replace(state.choices, training_results=results)
+        return rows_repeat(self, problem.sample[0], len(problem.data))
 
     def _training_results(self):
         self._state()
-        results = vars(self).get("_labels_and_bound_")
+        results = choices_of(self).training_results
         if results is None:
             raise NotFittedError(
                 f"The last fit of this {type(self).__name__} was not completed: it has "

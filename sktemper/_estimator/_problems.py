@@ -27,6 +27,7 @@ from .._utils._results import new_estimator
 from .._utils._validation import check_unmasked, checked_weights
 from ..learning_rates import HalfLife, LearningRate, as_learning_rate
 from ..renewals import as_renewals
+from ._choices import choices_of
 
 
 class ReadyModel:
@@ -133,7 +134,7 @@ def warn_of_light_weights(estimator, weight):
 
 def known_names(estimator):
     """Return the names of the columns of the training data, or None."""
-    names = vars(estimator).get("_names_")  # of a collection on disk
+    names = choices_of(estimator).names
     return vars(estimator).get("feature_names_in_") if names is None else names
 
 

@@ -26,6 +26,8 @@ from .._estimator import (
     check_enough_samples,
     check_first_columns,
     check_n_samples,
+    choices_of,
+    choose,
     log,
     svi_plus_constructor,
     training_constructor,
@@ -190,8 +192,8 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _prepare_fit(self, data, sample_weight):
         """Choose the covariance type if it is "auto"."""
-        self._chosen_type_, self._subspace_ = self._default_type(), None
-        self._is_auto_, n_scores = self.covariance_type == "auto", 0
+        kind, n_scores = self._default_type(), 0
+        choose(self, covariance_type=kind, is_auto=self.covariance_type == "auto")
         is_low_rank = self.covariance_type == "low_rank"
         if not (self._is_choice() or is_low_rank):
             return
@@ -206,13 +208,12 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             if is_low_rank:
                 n_scores = chosen_scores(*given, report)
             else:
-                self._chosen_type_, n_scores = chosen_type(
-                    *given, report, self._has_subspaces
-                )
+                kind, n_scores = chosen_type(*given, report, self._has_subspaces)
+            choose(self, covariance_type=kind)
             if n_scores:
                 directions = Directions.of(X, sample_weight)
                 one = OneGaussian.of(directions, float(total))
-                self._subspace_ = Subspace(directions, one, n_scores)
+                choose(self, subspace=Subspace(directions, one, n_scores))
 
     #: Whether "auto" compares "low_rank".
     _has_subspaces = True
@@ -236,24 +237,12 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         """Return the covariance type, with the type that `fit` chose for "auto"."""
         if self.covariance_type != "auto":
             return self.covariance_type
-        known = vars(self)
-        if "_chosen_type_" in known:
-            return known["_chosen_type_"]
-        fixed = known["state_"].fixed if "state_" in known else None
-        return (fixed or {}).get("covariance_type", "full")
+        return choices_of(self).covariance_type or "full"
 
     def _fixed(self):
         fixed = super()._fixed() | {"covariance_type": self._type()}
-        subspace = self._subspace()
+        subspace = choices_of(self).subspace
         return fixed if subspace is None else fixed | {"subspace": subspace}
-
-    def _subspace(self):
-        """Return the `Subspace` of the fit, or None."""
-        known = vars(self)
-        if "_subspace_" in known:
-            return known["_subspace_"]
-        fixed = known["state_"].fixed if "state_" in known else None
-        return (fixed or {}).get("subspace")
 
     def _inline_limits(self):
         rows, values = super()._inline_limits()
@@ -283,18 +272,18 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         return model
 
     def _finish(self, problem, state):
-        """Store results, and a warning about the data, the components or the priors."""
-        super()._finish(problem, state)
-        if self._advice_ is None:
-            self._advice_ = about_binary_data(problem.sample[0])
-        if self._advice_ is not None:
-            return
-        self._advice_ = narrow = self._advice_about_narrow_columns(problem, state)
-        if state.moves is not None and state.moves.n_proposed:
-            model, (X, weight) = problem.model, problem.sample
-            other = self._with_learned_priors(model)
-            about = self._names(), self._remedy_of_width(), narrow
-            self._advice_ = advice(model, other, state, X, weight, *about)
+        """Store results; warn of the data, the components or the priors."""
+        message = super()._finish(problem, state)
+        message = message or about_binary_data(problem.sample[0])
+        if message is not None:
+            return message
+        narrow = self._advice_about_narrow_columns(problem, state)
+        if state.moves is None or not state.moves.n_proposed:
+            return narrow
+        model, (X, weight) = problem.model, problem.sample
+        other = self._with_learned_priors(model)
+        about = self._names(), self._remedy_of_width(), narrow
+        return advice(model, other, state, X, weight, *about)
 
     def _remedy_of_width(self):
         """Return what describes many correlated columns; None if it was compared."""
@@ -305,7 +294,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _advice_about_narrow_columns(self, problem, state):
         """Return a warning about components whose variance is near `reg_covar`."""
-        if self._subspace() is not None:  # reg_covar is that of scores
+        if choices_of(self).subspace is not None:  # reg_covar is that of scores
             return None
         expected = problem.model.usual(state.globals_)
         variances = problem.model.variances_of(expected)
@@ -429,7 +418,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         other.precisions_ = self.precisions_
         other.precisions_cholesky_ = self.precisions_cholesky_
         other.converged_, other.n_iter_ = True, self.n_iter_
-        other.lower_bound_ = vars(self).get("_labels_and_bound_", (None, np.nan))[1]
+        other.lower_bound_ = (choices_of(self).training_results or (None, np.nan))[1]
         other.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             other.feature_names_in_ = self.feature_names_in_
@@ -554,8 +543,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _has_matrices(self):
         """Return whether covariances are shown as matrices, but stored otherwise."""
-        is_auto = vars(self).get("_is_auto_", False)
-        return is_auto and self.covariance_type_ != "full"
+        return choices_of(self).is_auto and self.covariance_type_ != "full"
 
     def _are_used(self, expected):
         counts = expected.precision - self._state().hyper.mean_precision

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import polygamma, psi
 
+from .._estimator import choices_of
 from ..model import Request
 from ._merging import fit_on, with_topics
 from ._priors import MOST_ROWS
@@ -90,7 +91,7 @@ class CommonPart:
         frequent words.
         """
         tokens = state.globals_.tokens()
-        may_be = SEPARATED in vars(estimator) and tokens.shape[1] > 1
+        may_be = choices_of(estimator).has_common_topic and tokens.shape[1] > 1
         if not may_be or not tokens.any():
             return cls.of_topics(tokens)
         in_corpus = tokens.sum(axis=1)
@@ -184,8 +185,6 @@ def _quantiles(values, weights, levels):
 
 
 # -- a topic of its own for the common part --------------------------------------------
-#: Attribute of fits whose topic 0 has the common words.
-SEPARATED = "_has_common_topic_"
 #: Rounds of `learned_alphas` between passes, and Newton steps of a round.
 N_ROUNDS, N_NEWTON = 10, 50
 #: Smallest and largest alpha, and largest change of log alpha in a Newton step.
@@ -237,7 +236,7 @@ def _with_alphas(estimator, topics, alphas, eta):
     }
     if eta.shape[1] > 1:
         parameters["topic_word_prior"] = eta.T
-    return with_topics(estimator, topics, hyper, parameters, {SEPARATED: True})
+    return with_topics(estimator, topics, hyper, parameters, has_common_topic=True)
 
 
 def learned_alphas(estimator, X, sample_weight):

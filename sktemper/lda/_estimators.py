@@ -26,6 +26,8 @@ from .._estimator import (
     alarms,
     annealed_constructor,
     check_weighted_counts,
+    choices_of,
+    choose,
     clear_memory,
     drop_features,
     expand_features,
@@ -51,7 +53,7 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._frames import data_frame, frame_library
-from .._utils._results import copy_fit, install_results, portable_copy
+from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_prior, check_sparse
 from ..model import Powers, Request
@@ -322,8 +324,13 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts
 
-    prediction_prior_: np.ndarray
-    """Prior of documents in `transform` and `score`, if `fit_prior` was called."""
+    @property
+    def prediction_prior_(self) -> np.ndarray:
+        """Prior of documents in `transform` and `score`, if `fit_prior` was called."""
+        prior = choices_of(self).prediction_prior
+        if prior is None:
+            raise AttributeError("There is no prediction_prior_: call fit_prior first.")
+        return prior
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -550,8 +557,9 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
 
     def _checked_labels(self, covariates, data):
         """Return the cell of each document; add new cells to those of the fit."""
-        cells = vars(self).get("_cells_", Cells())
-        self._cells_, labels = cells.with_rows(covariates, len(data))
+        cells = choices_of(self).cells or Cells()
+        cells, labels = cells.with_rows(covariates, len(data))
+        choose(self, cells=cells)
         return labels
 
     def _labels_for_predictions(self, covariates, data):
@@ -883,7 +891,8 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         return added(none, self.state_.globals_.cells)
 
     def _fitted_cells(self):
-        return Cells() if self._state().globals_.cells is None else self._cells_
+        cells = self._state().globals_.cells
+        return Cells() if cells is None else choices_of(self).cells
 
     @property
     def topic_word_prior_(self) -> np.ndarray:
@@ -1403,15 +1412,17 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-            prior = {"prediction_prior_": best_prior(problem, self.state_, rows)}
-        install_results(self, copy_fit(self, prior))
+            prior = best_prior(problem, self.state_, rows)
+        choices = replace(choices_of(self), prediction_prior=prior)
+        self.state_ = replace(self.state_, choices=choices)
         return self
 
     def _hyper_of_predictions(self):
-        return vars(self).get("prediction_prior_", self.state_.hyper)
+        prior = choices_of(self).prediction_prior
+        return self.state_.hyper if prior is None else prior
 
     def _check_kept(self, model):
-        prior = vars(self).get("prediction_prior_")
+        prior = choices_of(self).prediction_prior
         if prior is None:
             return
         right = isinstance(prior, np.ndarray) and prior.shape == (model.n_topics,)
@@ -1480,10 +1491,10 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
             fixed=state.fixed,
             progress=replace(state.progress),
             policies=replace(state.policies, learning_rate=None),
+            choices=replace(choices_of(self), lengths=None),
         )
         own = {"state_": served, "_warned": {}, "_ready": ReadyModel()}
         other = portable_copy(self, own)
-        vars(other).pop("_lengths_", None)
         other._serves = True
         return other
 

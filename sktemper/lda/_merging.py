@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._engine import Problem, data_of
-from .._estimator import copy_with_state, stream_rate, workers_for
+from .._estimator import choices_of, copy_with_state, stream_rate, workers_for
 from .._simd import special
 from .._utils._arguments import refuse
 from .._utils._results import fit_results, install_results, new_estimator
@@ -251,13 +251,14 @@ def merged_topics(estimator, tokens, groups):
     return with_topics(estimator, globals_, hyper, parameters)
 
 
-def with_topics(estimator, globals_, hyper, parameters, results=()):
+def with_topics(estimator, globals_, hyper, parameters, **chosen):
     """Return a fitted estimator with other topics, and parameters that fit them.
 
-    ``results`` are other attributes of the fit.
+    ``chosen`` are values of its `Choices` that differ.
     """
     state, policies = estimator.state_, estimator.state_.policies
-    keeps_rate = stream_rate(estimator) is not None
+    keeps_rate, choices = stream_rate(estimator) is not None, choices_of(estimator)
+    cells = None if globals_.cells is None else choices.cells
     changed = replace(
         state,
         globals_=globals_,
@@ -266,12 +267,9 @@ def with_topics(estimator, globals_, hyper, parameters, results=()):
         policies=policies if keeps_rate else replace(policies, learning_rate=None),
         stream=None,
         history=copy.deepcopy(state.history),
+        choices=replace(choices, cells=cells, prediction_prior=None, **chosen),
     )
-    other = copy_with_state(estimator, changed, parameters, results)
-    vars(other).pop("prediction_prior_", None)
-    if globals_.cells is None:
-        vars(other).pop("_cells_", None)
-    return other
+    return copy_with_state(estimator, changed, parameters)
 
 
 def _merged_model(estimator, groups):

@@ -28,6 +28,8 @@ from .._estimator import (
     Validation,
     annealed_constructor,
     check_enough_samples,
+    choices_of,
+    choose,
     looks_like_identifier,
     training_constructor,
     validated_weight,
@@ -356,7 +358,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         """
         labels = np.asarray(X.columns, dtype=object).tolist()
         check_labels_differ(labels)
-        known = vars(self).get("_names_")
+        known = choices_of(self).names
         if reset or known is None or all(isinstance(label, str) for label in labels):
             return labels
         are_numbered = list(range(len(known))) in (labels, known)
@@ -509,8 +511,7 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             self.columns_ = self._describe(blocks, names, len(data))
             self._check_own(self.columns_)
         if fresh:
-            self._names_ = names
-            self._library_ = "polars" if is_polars(X) else "pandas"
+            choose(self, names=names, library="polars" if is_polars(X) else "pandas")
         for name in ("_column_weight", "_same_columns"):  # no results of the fit
             vars(self).pop(name, None)
         return data
@@ -638,8 +639,8 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             name: self._draw_column(column, place, y, random)
             for name, column, place in self._places()
         }
-        if vars(self).get("_names_") is not None:
-            return sampled_frame(vars(self).get("_library_", "pandas"), columns), y
+        if choices_of(self).names is not None:
+            return sampled_frame(choices_of(self).library, columns), y
         return np.column_stack(list(columns.values())), y
 
     def _draw_column(self, column, place, y, random):
