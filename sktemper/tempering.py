@@ -6,7 +6,9 @@ poor local optima shallower.  Scores and transforms are always computed at T=1.
 
 from __future__ import annotations
 
+import functools
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -378,6 +380,15 @@ def _at_mode(model, b, hyper, random, priors, n_samples):
     return model.map_partition(b, hyper, priors)
 
 
+@functools.lru_cache(maxsize=16)
+def _digest(pickled):
+    return joblib.hash(pickle.loads(pickled))
+
+
+#: Cached, because each step compares its ladder with that of the state.
+_geometric = functools.lru_cache(maxsize=16)(np.geomspace)
+
+
 class _Ladder(Tempering):
     #: Functions that return log C of a model, for each word of ``log_partition``.
     _sources: dict = {}
@@ -427,7 +438,7 @@ class _Ladder(Tempering):
         given = self._given_partition(b)
         if not np.array_equal(given, "quenched"):
             settings += (given,)
-        return joblib.hash(settings)
+        return _digest(pickle.dumps(settings))
 
     def _given_partition(self, b):
         """Return ``log_partition``: a word, or an array for the ladder."""
@@ -677,7 +688,7 @@ class GlobalTempering(_Ladder):
         if self.temperatures is None:
             auto = self.max_temperature == "auto"
             hottest = AUTO_MAX_TEMPERATURE if auto else self.max_temperature
-            return np.geomspace(1.0, hottest, self.n_temperatures)
+            return _geometric(1.0, hottest, self.n_temperatures).copy()
         ladder = check_array(
             self.temperatures,
             ensure_2d=False,

@@ -15,10 +15,10 @@ OBSCURE = re.compile(
     r"zero-size|not aligned|cannot reshape|NoneType|pvals|math domain|"
     r"negative dimensions|cannot convert float|out of bounds|buffer"
 )
-#: Attributes that may differ between two runs of the same fit: times, and the number of
-#: passes at the last check for early stopping, which is set after the last step of a
-#: pass.
-TIMES = "seconds", "checked_passes"
+#: Attributes that may differ between two runs of the same fit: times, results for the
+#: rows of the last call, and the number of passes at the last check for early stopping,
+#: which is set after the last step of a pass.
+TIMES = "seconds", "checked_passes", "training_results"
 
 
 def fitted(estimator):

@@ -62,7 +62,8 @@ def assert_valid(fitted, X):
     if not hasattr(fitted, "user_factors_"):  # the results are shares or probabilities
         assert ((transformed >= 0) & (transformed <= 1)).all()
     for name in dir(type(fitted)):
-        if name.endswith("_") and not name.startswith("_"):
+        is_view = name.endswith("_") and not name.startswith("_")
+        if is_view and hasattr(fitted, name):
             assert_in_domain(name, getattr(fitted, name))
 
 

@@ -296,7 +296,7 @@ def views(estimator, X):
     """Return all fitted attributes of an estimator, and its results on data."""
     names = [name for name in dir(type(estimator)) if name.endswith("_")]
     names = [name for name in names if not name.startswith("_")]
-    expected = {name: getattr(estimator, name) for name in names}
+    expected = {k: getattr(estimator, k) for k in names if hasattr(estimator, k)}
     for method in ("transform", "score_samples", "lower_bound", "predict"):
         if hasattr(estimator, method):
             expected[method] = getattr(estimator, method)(X)

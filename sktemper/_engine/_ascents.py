@@ -81,7 +81,7 @@ def sections_of(model, data, n_rows):
     It is 0 if the model has no ascents, or none of that size, see
     `ConjugateModel.most_sections`.
     """
-    if "ascents" not in model.capabilities():
+    if model._missing("ascents"):
         return 0
     size = n_products(model, data, n_rows)
     if size <= MOST_PRODUCTS:

@@ -309,8 +309,8 @@ def _plan_of_stream(training, problem, state):
 
 def _critical_temperatures(training, problem, hyper):
     """Return the critical temperatures, or None if the tempering does not use them."""
-    can = "critical_temperatures" in problem.model.capabilities()
-    if not (can and training.tempering.has_critical_temperatures):
+    is_missing = problem.model._missing("critical_temperatures")
+    if is_missing or not training.tempering.has_critical_temperatures:
         return None
     return problem.critical_temperatures(hyper)
 

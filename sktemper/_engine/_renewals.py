@@ -184,7 +184,7 @@ class _Renewing:
 
 
 def _critical_temperatures(model, X, hyper, weight):
-    if "critical_temperatures" not in model.capabilities():
+    if model._missing("critical_temperatures"):
         return None
     found = model.critical_temperatures(X, hyper, weight)
     return None if found is None else tuple(map(float, found))

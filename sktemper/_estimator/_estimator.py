@@ -332,7 +332,10 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Raise if valid data cannot have these weights."""
 
     def _finish(self, problem, state):
-        """Store results for the training rows; return a warning about them, or None."""
+        """Store results for the training rows, at the end of a fit or of a chunk."""
+
+    def _advice(self, problem, state):
+        """Return a warning about the training data after a fit, or None."""
 
     def _inspect_training_data(self, data, fresh):
         """Warn if training data look wrong, alone or in comparison to earlier data."""
@@ -513,7 +516,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         vars(self).pop("_begun", None)
         self.state_ = state
         self._loaded = False
-        vars(self).setdefault("_ready", ReadyModel())
+        if "_ready" not in vars(self):
+            self._ready = ReadyModel()
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
 
@@ -549,7 +553,18 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """
         return {}
 
+    #: Cache of the model; None in a copy that callbacks make.
+    _ready = None
+
     def _fitted_model(self):
+        """Return the model of the fit, which is cached until the next fit."""
+        state = vars(self).get("state_") or self._state()
+        if self._ready is None:
+            self._ready = ReadyModel()
+        return self._ready.model(self, state)
+
+    def _new_model(self):
+        """Return a model of the fit for a pool of threads."""
         state = self._state()
         settings = self._settings().replaced(**state.fixed or {})
         return self._make_model(settings, state.n_features, state.dtype)
@@ -569,8 +584,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         sample_weight = validated_weight(sample_weight, data)
         check_weights(self, data, sample_weight)
         few = are_few(data, self._inline_limits())
-        ready = vars(self).get("_ready") if few else None
-        model = self._fitted_model() if ready is None else ready.model(self)
+        model = self._fitted_model() if few else self._new_model()
         warn_if_above_one(self)
         workers = workers_for(
             self.n_jobs, model, data, InlineWorkers if few else Workers
@@ -582,8 +596,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
-        is_ready = vars(self).get("_ready") is not None
-        return is_ready and is_small_matrix(X, *self._inline_limits())
+        return "state_" in vars(self) and is_small_matrix(X, *self._inline_limits())
 
     def _names(self, feature_names=None):
         """Return ``feature_names`` as an array, or names from the training data.
@@ -619,7 +632,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         if labels is None and self._is_few_rows(X):
             X = self._validate(X, reset=False)
             self._check_range(X, self.state_.dtype)
-            model = self._ready.model(self)
+            model = self._fitted_model()
             warn_if_above_one(self)
             with one_blas_thread():
                 block = model.take(X, slice(0, X.shape[0]))
@@ -630,9 +643,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _prepared(self, model):
         """Return the prepared parameters of the fit, cached for the ready model."""
         parameters = self.state_.globals_, self._hyper_of_predictions()
-        ready = vars(self).get("_ready")
-        if ready is not None and model is ready.last_model:
-            return ready.prepared(model, *parameters)
+        if self._ready is not None and model is self._ready.last_model:
+            return self._ready.prepared(model, *parameters)
         return model.prepare(*parameters)
 
     def _hyper_of_predictions(self):
@@ -873,7 +885,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 chunk = chunk_of(problem, rate, state, times, size)
                 listener = Listener(commit, hooks.log_event)
                 run_stream(run, training.tempering, chunk, listener)
-            hooks.finish(run)
+            hooks.store(run)
         if not is_above_one(self):
             self._warned.pop("hot", None)
         warn_of_a_long_stream(self)

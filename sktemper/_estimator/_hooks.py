@@ -56,10 +56,15 @@ class EstimatorHooks(FitHooks):
         """End the task; return whether a callback stops the run."""
         return self._end(self._task)
 
-    def finish(self, run):
-        """Store results for the training rows, and advice on the data."""
-        run.advice = self.work._finish(self.problem, run.state)
+    def store(self, run):
+        """Store results for the training rows."""
+        self.work._finish(self.problem, run.state)
         install_results(self.estimator, self.work)
+
+    def finish(self, run):
+        """Store results for the training rows, and advice about them."""
+        self.store(run)
+        run.advice = self.work._advice(self.problem, run.state)
 
     def close(self):
         """End the task of the fit."""

@@ -282,6 +282,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         labels = np.concatenate(list(problem.map(_labels, prepared, values=known)))
         results = labels, bound
         state.choices = replace(state.choices, training_results=results)
+
+    def _advice(self, problem, state):
         return rows_repeat(self, problem.sample[0], len(problem.data))
 
     def _training_results(self):

@@ -1,7 +1,6 @@
 """Validated data, weights, models and workers of a call: its problem."""
 
 import functools
-import operator
 import types
 from dataclasses import replace
 
@@ -33,30 +32,24 @@ from ._choices import choices_of
 class ReadyModel:
     """Cache of the model of a fit, and of the parameters prepared from it.
 
-    Calls with few rows use the cache, because they would spend most of their time on
-    making the model and preparing the parameters.  Calls that use a pool of threads
-    need separate models, because Ctrl-C stops all threads that share a model.
+    Views of the fit and calls with few rows use the cache, because they would spend
+    most of their time on making the model and preparing the parameters.  Calls that use
+    a pool of threads need separate models, because Ctrl-C stops all threads that share
+    a model.
     """
 
     def __init__(self):
         self._model = LastCall(are_same_objects)
         self._prepared = LastCall(are_same_objects)
         self.last_model = None
-        self._parameters = (), operator.itemgetter("state_")
 
     def __reduce__(self):
         return ReadyModel, ()  # a pickle is empty
 
-    def model(self, estimator):
-        attributes = vars(estimator)
-        known, values_of = self._parameters
-        if known != (names := tuple(attributes)):
-            parameters = (name for name in attributes if name.strip("_") == name)
-            values_of = operator.itemgetter("state_", "state_", *parameters)
-            self._parameters = names, values_of
-        state, _, *parameters = values_of(attributes)
-        key = (state.fixed, state.n_features, state.dtype, *parameters)
-        self.last_model = self._model.result(key, lambda _: estimator._fitted_model())
+    def model(self, estimator, state):
+        parameters = map(vars(estimator).get, estimator._get_param_names())
+        key = state.fixed, state.n_features, state.dtype, *parameters
+        self.last_model = self._model.result(key, lambda _: estimator._new_model())
         return self.last_model
 
     def prepared(self, model, globals_, hyper):
@@ -163,7 +156,11 @@ def check_names(data, known):
 
 def check_fixed(now, then):
     """Raise if a parameter that defines the model changed since the fit began."""
-    changed = [name for name in then if not np.array_equal(now[name], then[name])]
+    changed = [
+        name
+        for name in then
+        if now[name] is not then[name] and not np.array_equal(now[name], then[name])
+    ]
     if changed:
         raise ValueError(
             f"{', '.join(changed)} changed since the model was fitted, and cannot "
@@ -244,11 +241,10 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
     if not fresh:
         check_fixed(estimator._fixed(), estimator.state_.fixed or {})
     dtype = estimator._compute_dtype(data) if fresh else estimator.state_.dtype
-    ready = vars(estimator).get("_ready") if inline else None
-    if ready is None:
-        model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
+    if inline:
+        model = estimator._fitted_model()
     else:
-        model = ready.model(estimator)
+        model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
     threads = InlineWorkers if inline else Workers
     return Problem(
         model,

@@ -7,6 +7,7 @@ are pure, and values that change during a fit are in the state of the fit.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import sys
 from functools import cache
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 from ._arguments import is_number
 from ._typing import Owner
@@ -149,6 +151,13 @@ class Policy(BaseEstimator):
         # call of `partial_fit` validates.
         return super()._get_param_names()
 
+    @classmethod
+    @functools.cache
+    def _defaults(cls):
+        """Return the parameters' defaults, which are valid."""
+        parameters = inspect.signature(cls).parameters.values()
+        return {p.name: p.default for p in parameters}
+
     def check(self, model: ConjugateModel) -> None:
         """Raise ValueError if the model lacks what the policy requires."""
         for capability in self.requires:
@@ -166,7 +175,12 @@ class Policy(BaseEstimator):
         sklearn.utils._param_validation.InvalidParameterError
             A `ValueError` that names the parameter and its valid values.
         """
-        self._validate_params()
+        defaults = self._defaults()
+        given = self.get_params(deep=False)
+        changed = {k: v for k, v in given.items() if v is not defaults.get(k, Slot)}
+        validate_parameter_constraints(
+            self._parameter_constraints, changed, type(self).__name__
+        )
         for name, slot in self._slots.items():
             policy = slot.resolve(getattr(self, name))
             if policy is not None:

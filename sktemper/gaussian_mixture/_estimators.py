@@ -271,9 +271,9 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         model.keeps_order = settings.priors == "scikit-learn"
         return model
 
-    def _finish(self, problem, state):
-        """Store results; warn of the data, the components or the priors."""
-        message = super()._finish(problem, state)
+    def _advice(self, problem, state):
+        """Return a warning about the data, the components or the priors, or None."""
+        message = super()._advice(problem, state)
         message = message or about_binary_data(problem.sample[0])
         if message is not None:
             return message

@@ -333,7 +333,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         if plain is None:  # validation converts the matrix, or raises an error
             return None
         starts, items, values = plain
-        model = self._ready.model(self)
+        model = self._fitted_model()
         block = Pairs(starts, items, model.weight_of(values), model.target_of(values))
         posteriors, entries = self._users_of_block(model, block, self._prepared(model))
         labels = np.arange(len(starts) - 1)

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -327,9 +328,10 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
     @property
     def prediction_prior_(self) -> np.ndarray:
         """Prior of documents in `transform` and `score`, if `fit_prior` was called."""
+        self._state()
         prior = choices_of(self).prediction_prior
         if prior is None:
-            raise AttributeError("There is no prediction_prior_: call fit_prior first.")
+            raise NotFittedError("There is no prediction_prior_: call fit_prior first.")
         return prior
 
     _parameter_constraints = {
