@@ -1,6 +1,7 @@
 """Learning rates: the weight of the target in each step of the parameters."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
@@ -87,6 +88,7 @@ class LearningRate(Policy):
         return rate
 
 
+@dataclass(eq=False, repr=False)
 class RobbinsMonro(LearningRate):
     r"""A learning rate that falls as a power of the number of steps.
 
@@ -114,9 +116,8 @@ class RobbinsMonro(LearningRate):
         "decay": [Interval(Real, 0.5, 1, closed="both")],
     }
 
-    def __init__(self, offset: Float = 10.0, decay: Float = 0.6):
-        self.offset = offset
-        self.decay = decay
+    offset: Float = 10.0
+    decay: Float = 0.6
 
     def __call__(self, t) -> float:
         """Return the rate of step ``t >= 1``."""
@@ -139,6 +140,7 @@ class Population(NamedTuple):
         return Population(self.size * 2.0**-half_lives + weight, weight)
 
 
+@dataclass(eq=False, repr=False)
 class HalfLife(LearningRate):
     r"""Learning rate under which the weight of old rows decays exponentially.
 
@@ -173,8 +175,7 @@ class HalfLife(LearningRate):
     forgets = True
     _parameter_constraints = {"samples": "no_validation"}
 
-    def __init__(self, samples: Float | Duration = 10_000):
-        self.samples = samples
+    samples: Float | Duration = 10_000
 
     def validate(self) -> Self:
         self.unit()
@@ -201,6 +202,7 @@ class HalfLife(LearningRate):
         return (state.weight / state.size if state.size > 0 else 0.0), state
 
 
+@dataclass(eq=False, repr=False)
 class ConstantRate(LearningRate):
     """The same learning rate at every step.
 
@@ -219,8 +221,7 @@ class ConstantRate(LearningRate):
 
     _parameter_constraints = {"rate": [Interval(Real, 0, 1, closed="right")]}
 
-    def __init__(self, rate: Float = 0.05):
-        self.rate = rate
+    rate: Float = 0.05
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
         return float(self.rate), state
@@ -280,6 +281,7 @@ class _AdaptiveRate(LearningRate):
         return g, g if self.metric == "identity" else h
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveRate(_AdaptiveRate):
     r"""A learning rate that is estimated from the noise of the gradients [1]_.
 
@@ -329,15 +331,9 @@ class AdaptiveRate(_AdaptiveRate):
         "max_rate": [Interval(Real, 0, 1, closed="right")],
     }
 
-    def __init__(
-        self,
-        metric: Literal["fisher", "identity"] = "fisher",
-        max_rate: Float = 0.25,
-        n_warmup_batches: Int = 10,
-    ):
-        self.metric = metric
-        self.max_rate = max_rate
-        self.n_warmup_batches = n_warmup_batches
+    metric: Literal["fisher", "identity"] = "fisher"
+    max_rate: Float = 0.25
+    n_warmup_batches: Int = 10
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
         g, h = self._products(gradient)
@@ -357,6 +353,7 @@ class AdaptiveRate(_AdaptiveRate):
         return moments._replace(first_rate=moments.rate() or 1.0 / window)
 
 
+@dataclass(eq=False, repr=False)
 class PrintedAdaptiveRate(_AdaptiveRate):
     r"""The adaptive rate exactly as its paper prints it [1]_, equations 17 to 22.
 
@@ -393,13 +390,8 @@ class PrintedAdaptiveRate(_AdaptiveRate):
     PrintedAdaptiveRate(metric='identity')
     """
 
-    def __init__(
-        self,
-        metric: Literal["fisher", "identity"] = "fisher",
-        n_warmup_batches: Int = 10,
-    ):
-        self.metric = metric
-        self.n_warmup_batches = n_warmup_batches
+    metric: Literal["fisher", "identity"] = "fisher"
+    n_warmup_batches: Int = 10
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
         g, h = self._products(gradient)
@@ -414,6 +406,7 @@ class PrintedAdaptiveRate(_AdaptiveRate):
         return rate, moments._replace(window=moments.window * (1.0 - rate) + 1.0)
 
 
+@dataclass(eq=False, repr=False)
 class TemperedRate(LearningRate):
     r"""Another learning rate times the temperature: the step of DASVI [1]_.
 
@@ -453,8 +446,7 @@ class TemperedRate(LearningRate):
     _slots = {"learning_rate": Slot(lambda value: _inner_rate(value))}
     _parameter_constraints = {"learning_rate": "no_validation"}
 
-    def __init__(self, learning_rate: LearningRate | Float | None = None):
-        self.learning_rate = learning_rate
+    learning_rate: LearningRate | Float | None = None
 
     @property
     def requires(self) -> tuple[str, ...]:

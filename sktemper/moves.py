@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
@@ -175,6 +176,7 @@ class NoMoves(Moves):
     """
 
 
+@dataclass(eq=False, repr=False)
 class BirthMoves(Moves):
     """Restart superfluous components where the model fits badly.
 
@@ -217,21 +219,12 @@ class BirthMoves(Moves):
         "only_misfits": ["boolean"],
     }
 
-    def __init__(
-        self,
-        n_moves: Int = 100,
-        patience: Int = 30,
-        n_iter: Int | Literal["auto"] = "auto",
-        start: Float = 1.0,
-        max_samples: Int = 2000,
-        only_misfits: bool = False,
-    ):
-        self.n_moves = n_moves
-        self.patience = patience
-        self.n_iter = n_iter
-        self.start = start
-        self.max_samples = max_samples
-        self.only_misfits = only_misfits
+    n_moves: Int = 100
+    patience: Int = 30
+    n_iter: Int | Literal["auto"] = "auto"
+    start: Float = 1.0
+    max_samples: Int = 2000
+    only_misfits: bool = False
 
     @property
     def _ignores_refused(self):
@@ -257,6 +250,7 @@ class BirthMoves(Moves):
         return model.birth_steps if self.n_iter == "auto" else self.n_iter
 
 
+@dataclass(eq=False, repr=False)
 class SplitMergeMoves(Moves):
     """Split a component in two and merge two others, the best candidates first [1]_.
 
@@ -295,17 +289,10 @@ class SplitMergeMoves(Moves):
         "max_samples": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_moves: Int = 100,
-        patience: Int = 10,
-        n_iter: Int = 6,
-        max_samples: Int = 20_000,
-    ):
-        self.n_moves = n_moves
-        self.patience = patience
-        self.n_iter = n_iter
-        self.max_samples = max_samples
+    n_moves: Int = 100
+    patience: Int = 10
+    n_iter: Int = 6
+    max_samples: Int = 20_000
 
     def propose(
         self, model, globals_, hyper, block, random, refused, row_weight=None
@@ -320,6 +307,7 @@ class SplitMergeMoves(Moves):
         return self.n_iter
 
 
+@dataclass(eq=False, repr=False)
 class ReheatMoves(Moves):
     """Raise the temperature of all components once more, and let it fall again.
 
@@ -353,17 +341,10 @@ class ReheatMoves(Moves):
         "max_samples": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_moves: Int = 1,
-        n_iter: Int = 30,
-        start: Float = 5.0,
-        max_samples: Int = 20_000,
-    ):
-        self.n_moves = n_moves
-        self.n_iter = n_iter
-        self.start = start
-        self.max_samples = max_samples
+    n_moves: Int = 1
+    n_iter: Int = 30
+    start: Float = 5.0
+    max_samples: Int = 20_000
 
     def propose(
         self, model, globals_, hyper, block, random, refused, row_weight=None
@@ -384,6 +365,7 @@ def _cooling(start, n_steps):
     return Annealing(ExponentialSchedule(start, length=length))
 
 
+@dataclass(eq=False, repr=False)
 class MoveSequence(Moves):
     """Moves of several kinds, one after another.
 
@@ -401,8 +383,7 @@ class MoveSequence(Moves):
 
     _parameter_constraints = {"moves": ["array-like"]}
 
-    def __init__(self, moves: Sequence = ()):
-        self.moves = moves
+    moves: Sequence = ()
 
     def phases(self) -> tuple[Moves, ...]:
         return tuple(self.moves)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal
 
@@ -115,6 +116,7 @@ class NoNoise(GradientNoise):
         return rate
 
 
+@dataclass(eq=False, repr=False)
 class SVIPlusNoise(GradientNoise):
     r"""Noise that makes a mini-batch as noisy as a smaller one: SVI+ [1]_.
 
@@ -173,13 +175,8 @@ class SVIPlusNoise(GradientNoise):
         "distribution": [StrOptions({"dirichlet", "gaussian"})],
     }
 
-    def __init__(
-        self,
-        effective_batch_size: Float | Schedule | Callable = 0.5,
-        distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
-    ):
-        self.effective_batch_size = effective_batch_size
-        self.distribution = distribution
+    effective_batch_size: Float | Schedule | Callable = 0.5
+    distribution: Literal["dirichlet", "gaussian"] = "dirichlet"
 
     @property
     def requires(self) -> tuple[str, ...]:

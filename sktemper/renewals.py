@@ -7,6 +7,7 @@ result is a challenger.  It replaces the present parameters if it predicts the n
 better, before the rows are learned.
 """
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 from ._utils._arguments import Interval, refuse
@@ -30,6 +31,7 @@ class NoRenewals(Policy):
     is_on = False
 
 
+@dataclass(eq=False, repr=False)
 class Renewals(Policy):
     r"""Renew components from a memory of recent rows of a stream.
 
@@ -87,21 +89,12 @@ class Renewals(Policy):
     is_on = True
     requires = ("renewals",)
 
-    def __init__(
-        self,
-        memory: Int = 10_000,
-        births: Float = 0.3,
-        wait: Int = 500,
-        trial: Int = 2_000,
-        threshold: Float = 6.0,
-        drift: Float = 1.0,
-    ):
-        self.memory = memory
-        self.births = births
-        self.wait = wait
-        self.trial = trial
-        self.threshold = threshold
-        self.drift = drift
+    memory: Int = 10_000
+    births: Float = 0.3
+    wait: Int = 500
+    trial: Int = 2_000
+    threshold: Float = 6.0
+    drift: Float = 1.0
 
     def n_births(self, n_components: int) -> int:
         """Return the number of new components of a renewal, at least 1."""

@@ -8,7 +8,7 @@ each mini-batch, or in passes over the data (``unit="passes"``).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal, NamedTuple
@@ -227,6 +227,7 @@ STREAM_LENGTH = 15
 AUTO_PASSES = 5
 
 
+@dataclass(eq=False, repr=False)
 class ConstantSchedule(Schedule):
     """A schedule with the same value at every step.
 
@@ -244,8 +245,7 @@ class ConstantSchedule(Schedule):
 
     _parameter_constraints = {"value": [Interval(Real, 0, None, closed="neither")]}
 
-    def __init__(self, value: Float = 1.0):
-        self.value = value
+    value: Float = 1.0
 
     def __call__(self, t) -> float:
         return self.value
@@ -254,6 +254,7 @@ class ConstantSchedule(Schedule):
         return self.value
 
 
+@dataclass(eq=False, repr=False)
 class _Ramp(Schedule):
     """Base of schedules that change from ``start`` to ``stop`` within ``length``."""
 
@@ -264,17 +265,10 @@ class _Ramp(Schedule):
         "unit": [StrOptions({"steps", "passes"})],
     }
 
-    def __init__(
-        self,
-        start: Float | Literal["auto"] = "auto",
-        stop: Float = 1.0,
-        length: Float | Literal["auto"] = "auto",
-        unit: Literal["steps", "passes"] = "steps",
-    ):
-        self.start = start
-        self.stop = stop
-        self.length = length
-        self.unit = unit
+    start: Float | Literal["auto"] = "auto"
+    stop: Float = 1.0
+    length: Float | Literal["auto"] = "auto"
+    unit: Literal["steps", "passes"] = "steps"
 
     def __call__(self, t) -> float:
         length = self.settles_at()
@@ -386,6 +380,7 @@ class ExponentialSchedule(_Ramp):
         return start * (self.stop / start) ** share
 
 
+@dataclass(eq=False, repr=False)
 class RampSchedule(Schedule):
     r"""Value that grows linearly without limit, for effective batch sizes.
 
@@ -424,15 +419,9 @@ class RampSchedule(Schedule):
         "unit": [StrOptions({"steps", "passes"})],
     }
 
-    def __init__(
-        self,
-        start: Float = 50.0,
-        slope: Float = 50.0,
-        unit: Literal["steps", "passes"] = "steps",
-    ):
-        self.start = start
-        self.slope = slope
-        self.unit = unit
+    start: Float = 50.0
+    slope: Float = 50.0
+    unit: Literal["steps", "passes"] = "steps"
 
     def __call__(self, t) -> float:
         return self.start + self.slope * t
@@ -446,6 +435,7 @@ class RampSchedule(Schedule):
 
 
 # -- schedules of other schedules and of functions -------------------------------------
+@dataclass(eq=False, repr=False)
 class StepSchedule(Schedule):
     r"""Schedule that takes the value of another schedule at regular intervals.
 
@@ -472,9 +462,8 @@ class StepSchedule(Schedule):
         "every": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, schedule: Schedule | None = None, every: Float = 1000):
-        self.schedule = schedule
-        self.every = every
+    schedule: Schedule | None = None
+    every: Float = 1000
 
     @property
     def unit(self) -> str:
@@ -500,6 +489,7 @@ class StepSchedule(Schedule):
         return StepSchedule(inner, self.every)
 
 
+@dataclass(eq=False, repr=False)
 class CyclicSchedule(Schedule):
     r"""Schedule that begins another schedule again, for a number of cycles.
 
@@ -546,15 +536,9 @@ class CyclicSchedule(Schedule):
         "period": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
-    def __init__(
-        self,
-        schedule: Schedule | None = None,
-        n_cycles: Int = 2,
-        period: Float | Literal["auto"] = "auto",
-    ):
-        self.schedule = schedule
-        self.n_cycles = n_cycles
-        self.period = period
+    schedule: Schedule | None = None
+    n_cycles: Int = 2
+    period: Float | Literal["auto"] = "auto"
 
     @property
     def unit(self) -> str:
@@ -590,6 +574,7 @@ class CyclicSchedule(Schedule):
         return CyclicSchedule(inner, self.n_cycles, self._length_of_cycle(inner))
 
 
+@dataclass(eq=False, repr=False)
 class FunctionSchedule(Schedule):
     """Schedule that a user's function of t defines, where t counts steps.
 
@@ -604,8 +589,7 @@ class FunctionSchedule(Schedule):
 
     _parameter_constraints = {"function": [callable]}
 
-    def __init__(self, function):
-        self.function = function
+    function: Callable
 
     def __call__(self, t):
         return self.function(t)

@@ -208,6 +208,7 @@ TARGETS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Annealing(Tempering):
     """Deterministic annealing: the temperature follows a schedule.
 
@@ -251,15 +252,9 @@ class Annealing(Tempering):
         "final_temperature": [Interval(Real, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        final_temperature: Float = 1.0,
-    ):
-        self.schedule = schedule
-        self.target = target
-        self.final_temperature = final_temperature
+    schedule: Schedule | Callable | None = None
+    target: Literal["local_step", "likelihood", "posterior"] = "local_step"
+    final_temperature: Float = 1.0
 
     @property
     def has_critical_temperatures(self) -> bool:
@@ -544,6 +539,7 @@ def _discretised(distribution, inverse_temperatures):
 AUTO_MAX_TEMPERATURE = 10.0
 
 
+@dataclass(eq=False, repr=False)
 class GlobalTempering(_Ladder):
     r"""Variational tempering: one temperature for all samples, inferred from the data.
 
@@ -641,31 +637,17 @@ class GlobalTempering(_Ladder):
     _auto_priors = "global"
     _sources = {"quenched": _quenched, "map": _at_mode}
 
-    def __init__(
-        self,
-        n_temperatures: Int = 100,
-        max_temperature: Float | Literal["auto"] = "auto",
-        temperatures: ArrayLike | None = None,
-        temperature_prior: Any = None,
-        partition_priors: Any = "auto",
-        n_samples: Int = 8,
-        log_partition: ArrayLike | Callable | Literal["quenched", "map"] = "quenched",
-        score: Literal["predictive", "complete"] = "predictive",
-        target: Literal["local_step", "likelihood"] = "local_step",
-        smoothing: Float = 0.9,
-        cap: Schedule | Callable | Literal["auto"] | None = "auto",
-    ):
-        self.n_temperatures = n_temperatures
-        self.max_temperature = max_temperature
-        self.temperatures = temperatures
-        self.temperature_prior = temperature_prior
-        self.partition_priors = partition_priors
-        self.n_samples = n_samples
-        self.log_partition = log_partition
-        self.score = score
-        self.target = target
-        self.smoothing = smoothing
-        self.cap = cap
+    n_temperatures: Int = 100
+    max_temperature: Float | Literal["auto"] = "auto"
+    temperatures: ArrayLike | None = None
+    temperature_prior: Any = None
+    partition_priors: Any = "auto"
+    n_samples: Int = 8
+    log_partition: ArrayLike | Callable | Literal["quenched", "map"] = "quenched"
+    score: Literal["predictive", "complete"] = "predictive"
+    target: Literal["local_step", "likelihood"] = "local_step"
+    smoothing: Float = 0.9
+    cap: Schedule | Callable | Literal["auto"] | None = "auto"
 
     def validate(self) -> Self:
         super().validate()
@@ -755,6 +737,7 @@ def _as_cap(value):
 
 
 # -- one temperature for each sample ---------------------------------------------------
+@dataclass(eq=False, repr=False)
 class LocalTempering(_Ladder):
     r"""Local variational tempering: a temperature for each sample, inferred.
 
@@ -831,27 +814,14 @@ class LocalTempering(_Ladder):
     _sources = {"quenched": _quenched, "current": lambda model, b, *_: 0.0 * b}
     per_sample = True
 
-    def __init__(
-        self,
-        n_temperatures: Int = 100,
-        min_inverse_temperature: Float = 0.1,
-        temperature_prior: Any = None,
-        partition_priors: Any = "auto",
-        n_samples: Int = 8,
-        log_partition: ArrayLike
-        | Callable
-        | Literal["quenched", "current"] = "quenched",
-        score: Literal["predictive", "complete"] = "predictive",
-        n_alternations: Int = 2,
-    ):
-        self.n_temperatures = n_temperatures
-        self.min_inverse_temperature = min_inverse_temperature
-        self.temperature_prior = temperature_prior
-        self.partition_priors = partition_priors
-        self.n_samples = n_samples
-        self.log_partition = log_partition
-        self.score = score
-        self.n_alternations = n_alternations
+    n_temperatures: Int = 100
+    min_inverse_temperature: Float = 0.1
+    temperature_prior: Any = None
+    partition_priors: Any = "auto"
+    n_samples: Int = 8
+    log_partition: ArrayLike | Callable | Literal["quenched", "current"] = "quenched"
+    score: Literal["predictive", "complete"] = "predictive"
+    n_alternations: Int = 2
 
     def _inverse_temperatures(self):
         return np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)

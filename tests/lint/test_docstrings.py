@@ -1,6 +1,7 @@
 """Docstrings and constructors are literal, or made from one that is."""
 
 import ast
+import dataclasses
 import difflib
 import functools
 import inspect
@@ -124,7 +125,8 @@ def test_docstrings_of_public_names_are_literals():
 def constructors():
     for name, thing in objects():
         if inspect.isclass(thing) and issubclass(thing, Policy | BaseEstimator):
-            if "__init__" in vars(thing):
+            # those of dataclasses are written by Python
+            if "__init__" in vars(thing) and not dataclasses.is_dataclass(thing):
                 yield name, thing
 
 
@@ -141,7 +143,7 @@ def test_constructors_assign_their_parameters_line_by_line():
             own = [p for p in own if p not in Streaming.__annotations__]
         own = [argument.arg for argument in function.args.args[1:]] + own
         expected[name] = [f"self.{p} = {p}" for p in own]
-    assert len(expected) > 20
+    assert len(expected) >= 10
     assert written == expected
 
 
