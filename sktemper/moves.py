@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._utils._arguments import Interval, refuse
-from ._utils._policy import Policy
+from ._utils._policy import Policy, as_policy
 from ._utils._typing import Float, Int
 from .model import ConjugateModel
 from .schedules import ExponentialSchedule
@@ -398,6 +398,7 @@ class MoveSequence(Moves):
 
 
 _SHORTCUTS = {
+    None: NoMoves,
     "birth": BirthMoves,
     "split_merge": SplitMergeMoves,
     "all": lambda: MoveSequence(
@@ -408,11 +409,5 @@ _SHORTCUTS = {
 
 def as_moves(value):
     """Return the moves that ``value`` stands for: None is `NoMoves`."""
-    if value is None:
-        return NoMoves()
-    if isinstance(value, Moves):
-        return value
-    if isinstance(value, str) and value in _SHORTCUTS:
-        return _SHORTCUTS[value]()
-    names = ", ".join(map(repr, _SHORTCUTS))
-    refuse("moves", f"moves (see sktemper.moves), {names} or None", value)
+    expected = "moves (see sktemper.moves), 'birth', 'split_merge', 'all' or None"
+    return as_policy(value, Moves, _SHORTCUTS, "moves", expected)

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ._utils._arguments import Interval, refuse
-from ._utils._policy import Policy, Slot
+from ._utils._arguments import Interval
+from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import Float, Int
 from .schedules import Clock, Plan, RampSchedule, Schedule, as_schedule
 
@@ -238,8 +238,5 @@ def as_size(value):
 
 def as_noise(value):
     """Return the noise that ``value`` stands for: None is `NoNoise`."""
-    if value is None:
-        return NoNoise()
-    if isinstance(value, GradientNoise):
-        return value
-    refuse("gradient_noise", "a gradient noise (see sktemper.noise) or None", value)
+    expected = "a gradient noise (see sktemper.noise) or None"
+    return as_policy(value, GradientNoise, {None: NoNoise}, "gradient_noise", expected)

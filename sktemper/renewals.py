@@ -10,8 +10,8 @@ better, before the rows are learned.
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-from ._utils._arguments import Interval, refuse
-from ._utils._policy import Policy
+from ._utils._arguments import Interval
+from ._utils._policy import Policy, as_policy
 from ._utils._typing import Float, Int
 
 __all__ = ["NoRenewals", "Renewals"]
@@ -106,10 +106,6 @@ def as_renewals(value):
 
     "auto" stands for `Renewals`, and None for no renewals.
     """
-    if value is None:
-        return NoRenewals()
-    if isinstance(value, Renewals | NoRenewals):
-        return value
-    if isinstance(value, str) and value == "auto":
-        return Renewals()
-    refuse("renewals", 'a Renewals (see sktemper.renewals), "auto" or None', value)
+    shortcuts = {None: NoRenewals, "auto": Renewals}
+    expected = 'a Renewals (see sktemper.renewals), "auto" or None'
+    return as_policy(value, Renewals | NoRenewals, shortcuts, "renewals", expected)

@@ -435,8 +435,26 @@ class RampSchedule(Schedule):
 
 
 # -- schedules of other schedules and of functions -------------------------------------
+class _Nested(Schedule):
+    """Base of schedules that change the times of another one."""
+
+    _slots = {"schedule": Slot(lambda value: as_schedule(value, "schedule"))}
+
+    @property
+    def _inner(self):
+        return as_schedule(self.schedule, "schedule")
+
+    @property
+    def unit(self) -> str:
+        """Unit of the inner schedule."""
+        return self._inner.unit
+
+    def lowest(self) -> float:
+        return self._inner.lowest()
+
+
 @dataclass(eq=False, repr=False)
-class StepSchedule(Schedule):
+class StepSchedule(_Nested):
     r"""Schedule that takes the value of another schedule at regular intervals.
 
     .. math:: T(t) = schedule(every \lfloor t / every \rfloor)
@@ -456,7 +474,6 @@ class StepSchedule(Schedule):
     [3.0, 3.0, 2.0, 2.0, 1.0]
     """
 
-    _slots = {"schedule": Slot(lambda value: as_schedule(value, "schedule"))}
     _parameter_constraints = {
         "schedule": "no_validation",
         "every": [Interval(Real, 0, None, closed="neither")],
@@ -465,32 +482,24 @@ class StepSchedule(Schedule):
     schedule: Schedule | None = None
     every: Float = 1000
 
-    @property
-    def unit(self) -> str:
-        """The unit of the inner schedule."""
-        return as_schedule(self.schedule, "schedule").unit
-
     def __call__(self, t) -> float:
         held = self.every * math.floor(t / self.every)
-        return as_schedule(self.schedule, "schedule")(held)
-
-    def lowest(self) -> float:
-        return as_schedule(self.schedule, "schedule").lowest()
+        return self._inner(held)
 
     def settles_at(self) -> float:
         """Return the time of the update from which the value is constant."""
-        settled = as_schedule(self.schedule, "schedule").settles_at()
+        settled = self._inner.settles_at()
         if math.isinf(settled):
             return settled
         return self.every * math.ceil(settled / self.every)
 
     def resolved(self, plan) -> Schedule:
-        inner = as_schedule(self.schedule, "schedule").resolved(plan)
+        inner = self._inner.resolved(plan)
         return StepSchedule(inner, self.every)
 
 
 @dataclass(eq=False, repr=False)
-class CyclicSchedule(Schedule):
+class CyclicSchedule(_Nested):
     r"""Schedule that begins another schedule again, for a number of cycles.
 
     The values of cycle c = 0, ..., n_cycles - 1 are
@@ -529,7 +538,6 @@ class CyclicSchedule(Schedule):
     [3.0, 2.0, 1.0, 1.0, 3.0, 2.0, 1.0, 1.0]
     """
 
-    _slots = {"schedule": Slot(lambda value: as_schedule(value, "schedule"))}
     _parameter_constraints = {
         "schedule": "no_validation",
         "n_cycles": [Interval(Integral, 1, None, closed="left")],
@@ -540,11 +548,6 @@ class CyclicSchedule(Schedule):
     n_cycles: Int = 2
     period: Float | Literal["auto"] = "auto"
 
-    @property
-    def unit(self) -> str:
-        """The unit of the inner schedule."""
-        return as_schedule(self.schedule, "schedule").unit
-
     def _length_of_cycle(self, schedule):
         if self.period != "auto":
             return self.period
@@ -554,23 +557,20 @@ class CyclicSchedule(Schedule):
         return period
 
     def __call__(self, t) -> float:
-        inner = as_schedule(self.schedule, "schedule")
+        inner = self._inner
         period = self._length_of_cycle(inner)
         cycle = min(t // period, self.n_cycles - 1) if period > 0 else 0
         return inner(t - cycle * period)
 
-    def lowest(self) -> float:
-        return as_schedule(self.schedule, "schedule").lowest()
-
     def settles_at(self) -> float:
         """Return the time at which the last cycle becomes constant."""
-        inner = as_schedule(self.schedule, "schedule")
+        inner = self._inner
         return (self.n_cycles - 1) * self._length_of_cycle(inner) + inner.settles_at()
 
     def resolved(self, plan) -> Schedule:
         if plan.n_steps is not None:  # each cycle has its share of the steps
             plan = plan._replace(n_steps=plan.n_steps // self.n_cycles)
-        inner = as_schedule(self.schedule, "schedule").resolved(plan)
+        inner = self._inner.resolved(plan)
         return CyclicSchedule(inner, self.n_cycles, self._length_of_cycle(inner))
 
 

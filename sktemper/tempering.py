@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from ._utils._arguments import Interval, refuse
-from ._utils._policy import Policy, Slot
+from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import ArrayLike, Float, Int
 from .model import ConjugateModel, LocalStep, Powers, Request
 from .schedules import HOTTEST, Clock, Plan, Schedule, as_schedule
@@ -897,19 +897,10 @@ class LocalTempering(_Ladder):
         return state._replace(probabilities=sums / sums.sum())
 
 
-_SHORTCUTS = {"global": GlobalTempering, "local": LocalTempering}
+_SHORTCUTS = {None: Untempered, "global": GlobalTempering, "local": LocalTempering}
 
 
 def as_tempering(value):
     """Return the tempering that ``value`` stands for: None is `Untempered`."""
-    if value is None:
-        return Untempered()
-    if isinstance(value, Tempering):
-        return value
-    if isinstance(value, str) and value in _SHORTCUTS:
-        return _SHORTCUTS[value]()
-    refuse(
-        "tempering",
-        "a tempering (see sktemper.tempering), 'global', 'local' or None",
-        value,
-    )
+    expected = "a tempering (see sktemper.tempering), 'global', 'local' or None"
+    return as_policy(value, Tempering, _SHORTCUTS, "tempering", expected)

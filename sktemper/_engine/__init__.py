@@ -34,23 +34,13 @@ from ._fit import (
     plan_fit,
     plan_stream,
 )
-from ._moves import run_moves
 from ._passes import (
-    Best,
-    HeldOut,
-    TaskHooks,
-    check_scorable,
-    clocks_of_passes,
-    heldout_score,
-    planned_clocks,
     predictive_scores,
-    run_passes,
     run_pieces,
 )
-from ._policies import Policies
-from ._problem import QUIETLY, Batch, Problem, generator
-from ._reservoir import Reservoir, Stream
-from ._state import History, MoveProgress, State
+from ._problem import QUIETLY, Problem
+from ._reservoir import Stream
+from ._state import History, State
 from ._step import Steps
-from ._stream import Chunk, Listener, chunk_of, remember, rows_of, run_stream
-from ._workers import InlineWorkers, Workers, combined, compacted, threads_for, tree_sum
+from ._stream import Listener, chunk_of, remember, run_stream
+from ._workers import InlineWorkers, Workers, combined, compacted, threads_for

@@ -214,8 +214,7 @@ def _new_plan(training, problem, state, n_rows):
     return Plan(
         n_batches * training.max_iter,
         n_batches * total / n_rows,
-        problem.model.auto_temperature(state.hyper, problem.sample[0]),
-        _critical_temperatures(training, problem, state.hyper),
+        *problem.temperatures(training.tempering, state.hyper),
         problem.model.annealing_steps if n_batches == 1 else AUTO_LENGTH,
     )
 
@@ -292,10 +291,7 @@ def _batch_size(training, problem, total):
 
 
 def _plan_of_stream(training, problem, state):
-    temperatures = (
-        problem.model.auto_temperature(state.hyper, problem.sample[0]),
-        _critical_temperatures(training, problem, state.hyper),
-    )
+    temperatures = problem.temperatures(training.tempering, state.hyper)
     if training.total_samples is None:
         n_steps = None
         if problem.model.stream_rows is not None:
@@ -305,14 +301,6 @@ def _plan_of_stream(training, problem, state):
         return Plan(n_steps, None, *temperatures)
     per_pass = math.ceil(training.total_samples / state.policies.batch_size)
     return Plan(per_pass, per_pass, *temperatures)
-
-
-def _critical_temperatures(training, problem, hyper):
-    """Return the critical temperatures, or None if the tempering does not use them."""
-    is_missing = problem.model._missing("critical_temperatures")
-    if is_missing or not training.tempering.has_critical_temperatures:
-        return None
-    return problem.critical_temperatures(hyper)
 
 
 def _plan_passes(training, state, n_rows, moves):

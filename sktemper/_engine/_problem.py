@@ -152,12 +152,21 @@ class Problem:
         return LastCall()
 
     def _compute_critical_temperatures(self, hyper):
+        if self.model._missing("critical_temperatures"):
+            return None
         X, sample_weight = self.sample
         with QUIETLY():
             if hyper is None:
                 hyper = self.model.initial_hyper(X, sample_weight)
             found = self.model.critical_temperatures(X, hyper, sample_weight)
         return None if found is None else tuple(map(float, found))
+
+    def temperatures(self, tempering, hyper):
+        """Return the fields of a `Plan` from which the start of a schedule follows."""
+        critical = None
+        if tempering.has_critical_temperatures:
+            critical = self.critical_temperatures(hyper)
+        return self.model.auto_temperature(hyper, self.sample[0]), critical
 
     def on(self, rows):
         return replace(self, rows=rows)

@@ -114,10 +114,7 @@ class _Renewing:
         per_pass = math.ceil(n_rows / policies.batch_size)
         temperatures = ()
         if tempering.has_critical_temperatures:
-            temperatures = (
-                model.auto_temperature(trial.hyper, X),
-                _critical_temperatures(model, X, trial.hyper, weight),
-            )
+            temperatures = problem.temperatures(tempering, trial.hyper)
         plan = Plan(per_pass * n_passes, per_pass, *temperatures)
         tempering = tempering.resolved(plan)
         if not tempering.knows(policies.tempering) or trial.progress.steps == 0:
@@ -181,13 +178,6 @@ class _Renewing:
             trial.globals_, trial.hyper, state.globals_, ~is_new, share
         )
         return globals_, trial.hyper, np.flatnonzero(is_new)
-
-
-def _critical_temperatures(model, X, hyper, weight):
-    if model._missing("critical_temperatures"):
-        return None
-    found = model.critical_temperatures(X, hyper, weight)
-    return None if found is None else tuple(map(float, found))
 
 
 class Remembered(NamedTuple):

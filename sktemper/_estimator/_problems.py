@@ -218,15 +218,7 @@ def training_settings(estimator, rate=None):
         estimator._noise(),
         estimator._moves(),
         as_renewals(estimator.renewals),
-        estimator.n_init,
-        estimator.max_iter,
-        estimator.batch_size,
-        estimator.total_samples,
-        estimator.shuffle,
-        estimator.evaluate_every,
-        estimator.validation_fraction,
-        estimator.n_iter_no_change,
-        estimator.tol,
+        **{name: getattr(estimator, name) for name in Training._field_defaults},
     )
 
 

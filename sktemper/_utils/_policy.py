@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ._arguments import is_number
+from ._arguments import is_number, refuse
 from ._typing import Owner
 
 if TYPE_CHECKING:
@@ -189,6 +189,19 @@ class Policy(BaseEstimator):
 
     def _called(self):
         return type(self).__name__
+
+
+def as_policy(value, kind, shortcuts, parameter, expected):
+    """Return the policy that the value of a parameter stands for.
+
+    ``shortcuts`` has constructors for None and for words, and ``expected`` describes
+    all valid values.
+    """
+    if isinstance(value, kind):
+        return value
+    if (value is None or isinstance(value, str)) and value in shortcuts:
+        return shortcuts[value]()
+    refuse(parameter, expected, value)
 
 
 def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
