@@ -100,8 +100,10 @@ def constants_and_structs(folder):
     text = without_comments(blocks) if blocks.exists() else ""
     others = re.findall(r'^#include "(.+)/_blocks\.h"', text, re.MULTILINE)
     lines = [line for other in others for line in constants_and_structs(Path(other))]
-    for name in re.findall(r"^#define[ \t]+(\w+)[ \t]+\S", text, re.MULTILINE):
-        lines += ["enum:", f"    {name}"]
+    constant = r"^#define[ \t]+(\w+)[ \t]+(\S+)"
+    for name, value in re.findall(constant, text, re.MULTILINE):
+        is_real = re.fullmatch(r"\d+(\.\d+|e-?\d+)", value)
+        lines += [f"const double {name}"] if is_real else ["enum:", f"    {name}"]
     struct = r"\btypedef\s+struct\s*\w*\s*\{(.*?)\}\s*(\w+)\s*;"
     for fields, name in re.findall(struct, text, re.DOTALL):
         lines.append(f"ctypedef struct {name}:")

@@ -207,69 +207,77 @@ def test_many_rows_are_compared_by_some(monkeypatch):
     assert len(_choice._some(X, None, 4)[0]) == 300
 
 
-def test_merges_by_evidence():
-    """The chosen merge has the highest evidence of all merges."""
-    X, labels = clusters("full", 120)
-    labels = labels + 3 * (np.arange(120) % 2)  # each cluster in two parts
-    model = AnnealedGaussianMixture(6)._model_of_type("full", 3)
-    hyper = model.initial_hyper(X)
-    family, prior = model.family_of(hyper), model.component_prior(hyper)
-    shares = np.eye(6)[labels]
-    counts, statistics = family.statistics(model.take(X, slice(None)), shares)
-    partition = _merges.Partition(hyper, counts, statistics)
-    merges = _merges._Merges(model, partition)
-    for n_clusters in (6, 5, 4):
+GIVEN = {"mean_precision_prior": 0.4, "degrees_of_freedom_prior": 9.0}
+COVARIANCES = {"full": 5 * np.eye(3) + 1, "diag": [5.0, 6.0, 7.0], "spherical": 6.0}
 
-        def evidence(partition):
-            sizes = np.append(partition.counts, np.zeros(6 - len(partition.counts)))
-            sizes = model.weights.evidence(sizes, hyper.weight_concentration)
-            return family.evidence(prior, partition.statistics).sum() + sizes
 
-        assert merges.evidence(partition) == pytest.approx(evidence(partition))
-        pairs = list(itertools.combinations(range(n_clusters), 2))
-        sums = np.stack([partition.statistics[list(pair)].sum(0) for pair in pairs])
-        alone = family.evidence(prior, partition.statistics)
-        gains = family.evidence(prior, sums) - alone[np.array(pairs)].sum(1)
-        first, second = pairs[gains.argmax()]
-        assert merges.gains[first, second] == pytest.approx(gains.max())
-        expected = np.delete(partition.statistics, second, 0)
-        expected[first] = sums[gains.argmax()]
-        partition = merges.merged(partition)
-        np.testing.assert_allclose(partition.statistics, expected)
-        assert partition.counts.sum() == 120
-    best, most = _merges.agglomerated(
-        model, _merges.Partition(hyper, counts, statistics)
+def partition_of(kind, n_parts, weights="dirichlet_process", **given):
+    """Return a model, and three clusters that are divided into parts."""
+    X, labels = clusters(kind, 180, 3)
+    parts = labels + 3 * (np.arange(180) % n_parts)
+    estimator = AnnealedGaussianMixture(
+        3 * n_parts, weight_concentration_prior_type=weights, **given
     )
-    np.testing.assert_allclose(best.counts, 40)
-    assert np.isfinite(most)
+    model = estimator._model_of_type(kind, 3)
+    hyper, shares = model.initial_hyper(X), np.eye(3 * n_parts)[parts]
+    sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
+    return model, _merges.Partition(hyper, *sums)
+
+
+def evidence_of_partition(model, partition):
+    hyper, counts, statistics = partition
+    family, prior = model.family_of(hyper), model.component_prior(hyper)
+    sizes = np.append(counts, np.zeros(model.n_components - len(counts)))
+    sizes = model.weights.evidence(sizes, hyper.weight_concentration)
+    return family.evidence(prior, statistics).sum() + sizes
+
+
+def greedily_merged(model, partition, least):
+    """Return the best partition if the merge of most evidence is made each time."""
+    best = partition
+    while len(partition.counts) > least:
+        merged = []
+        for i, k in itertools.combinations(range(len(partition.counts)), 2):
+            sums = [np.delete(part, k, 0) for part in partition[1:]]
+            for own, part in zip(sums, partition[1:], strict=True):
+                own[i] += part[k]
+            merged.append(_merges.Partition(partition.hyper, *sums))
+        family, prior = (
+            model.family_of(partition.hyper),
+            model.component_prior(partition.hyper),
+        )
+        partition = max(merged, key=lambda p: family.evidence(prior, p[2]).sum())
+        best = max(best, partition, key=lambda p: evidence_of_partition(model, p))
+    return best
 
 
 @pytest.mark.parametrize("weights", ["dirichlet_process", "dirichlet_distribution"])
-@pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
-@pytest.mark.parametrize(
-    ("given", "least"), [({}, 1), ({}, 4), ({"degrees_of_freedom_prior": 9.0}, 1)]
-)
-def test_a_call_merges_as_the_reference(kind, weights, given, least):
-    for seed, n_columns, n_parts in (0, 1, 4), (1, 3, 7), (2, 6, 12):
-        X, labels = clusters(kind, 180, n_columns, seed)
-        parts = labels + 3 * np.random.default_rng(seed).integers(n_parts, size=180)
-        estimator = AnnealedGaussianMixture(
-            3 * n_parts, weight_concentration_prior_type=weights, **given
-        )
-        model = estimator._model_of_type(kind, n_columns)
-        shares = (parts[:, None] == np.unique(parts)).astype(float)
-        hyper = model.initial_hyper(X)
-        sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
-        arguments = model, _merges.Partition(hyper, *sums), least
-        best, most = _merges.agglomerated_in_one_call(*arguments)
-        expected, evidence = _merges.agglomerated(*arguments)
-        assert most == pytest.approx(evidence, rel=1e-12)
-        assert len(best.counts) >= least
-        for one, other in zip(best[1:], expected[1:], strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
-        for name in "mean_precision", "degrees_of_freedom", "covariance":
-            one, other = getattr(best.hyper, name), getattr(expected.hyper, name)
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize("kind", COVARIANCES)
+@pytest.mark.parametrize("least", [1, 4])
+def test_the_merges_of_most_evidence_are_made(kind, weights, least):
+    given = {**GIVEN, "covariance_prior": COVARIANCES[kind]}
+    # each of five clusters has all others as neighbours
+    model, (hyper, counts, statistics) = partition_of(kind, 2, weights, **given)
+    partition = _merges.Partition(hyper, counts[:5], statistics[:5])
+    best, most = _merges.agglomerated(model, partition, least)
+    expected = greedily_merged(model, partition, least)
+    for one, other in zip(best[1:], expected[1:], strict=True):
+        np.testing.assert_allclose(one, other)
+    assert most == pytest.approx(evidence_of_partition(model, expected))
+
+
+@pytest.mark.parametrize("is_diagonal", [False, True])
+@pytest.mark.parametrize("kind", COVARIANCES)
+def test_merges_learn_priors(kind, is_diagonal):
+    model, partition = partition_of(kind, 4)
+    hyper = partition.hyper._replace(is_diagonal=is_diagonal and kind == "full")
+    best, most = _merges.agglomerated(model, partition._replace(hyper=hyper))
+    np.testing.assert_allclose(best.counts, 60)
+    assert most == pytest.approx(evidence_of_partition(model, best))
+    assert most > evidence_of_partition(model, best._replace(hyper=hyper)) + 1
+    if kind == "full":
+        correlated = np.count_nonzero(best.hyper.covariance) > 3
+        assert correlated != is_diagonal
 
 
 @pytest.mark.every(2)

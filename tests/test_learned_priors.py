@@ -29,6 +29,7 @@ from sktemper.model import Powers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
+PARTS = tuple(LEARNED)
 LAWS = {"full": WishartPrecision, "diag": GammasPrecision, "spherical": GammaPrecision}
 each_law = pytest.mark.parametrize("covariance_type", LAWS)
 D = 3
@@ -135,7 +136,7 @@ def posteriors(model, X):
 
 
 @each_law
-@pytest.mark.parametrize("learned", [LEARNED, LEARNED[:1], LEARNED[1:2], LEARNED[2:]])
+@pytest.mark.parametrize("learned", [PARTS, PARTS[:1], PARTS[1:2], PARTS[2:]])
 def test_learned_priors_maximise_the_bound(covariance_type, learned):
     model, X = model_of(covariance_type), data()
     hyper, globals_, usual, used = posteriors(model, X)
@@ -161,7 +162,7 @@ def test_learned_priors_maximise_the_bound(covariance_type, learned):
     assert -found.fun <= highest + 1e-5
 
 
-@pytest.mark.parametrize("learned", [LEARNED, LEARNED[2:]])
+@pytest.mark.parametrize("learned", [PARTS, PARTS[2:]])
 def test_learned_priors_maximise_the_evidence_of_a_tied_covariance(learned):
     """All components have one covariance, and with more degrees of freedom, more."""
     model, X = model_of("tied", 4, frozenset(learned)), data()

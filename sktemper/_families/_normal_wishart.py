@@ -58,7 +58,11 @@ class WishartPrecision:
         Whether predictive densities are products over the features.
     width : float
         Factor of the degrees of freedom in a predictive density.
+    number : int
+        Number of the law in kernels.
     """
+
+    number = 0
 
     def __init__(self, n_features):
         self.n_features = n_features
@@ -123,6 +127,8 @@ class GammasPrecision(WishartPrecision):
     The precision of feature d has the distribution Gamma(nu / 2, rate S_d / 2).
     """
 
+    number = 1
+
     def __init__(self, n_features):
         self.n_features = n_features
         self.least, self.shift = 0.0, 1.0
@@ -174,6 +180,8 @@ class GammaPrecision(GammasPrecision):
     lambda^((D - 1) / 2), so that their powers in tempered posteriors can always be
     normalised.
     """
+
+    number = 2
 
     def __init__(self, n_features):
         self.n_features = n_features
@@ -257,9 +265,11 @@ class Covariance:
         1 for each element of the diagonal, 0 for others.
     is_common : bool
         Whether all components have one matrix.
+    number : int
+        Number of the type in kernels.
     """
 
-    products, is_common = True, False
+    products, is_common, number = True, False, 0
 
     def __init__(self, n_features, law=None):
         self.n_features = n_features
@@ -267,6 +277,11 @@ class Covariance:
         self._rows, self._columns, self._places = _triangle(n_features)
         self.is_variance = (self._rows == self._columns).astype(np.float64)
         self.n_kept = len(self.is_variance)
+
+    @property
+    def kinds(self):
+        """Numbers of the type and of its law in kernels."""
+        return self.number, self.law.number
 
     def default_prior(self, covariance):
         return covariance
@@ -393,7 +408,7 @@ class Covariance:
 class Diagonal(Covariance):
     """The diagonal of a matrix, for each component."""
 
-    products = False
+    products, number = False, 1
 
     def __init__(self, n_features, law=None):
         self.n_features = self.n_kept = n_features
@@ -466,6 +481,8 @@ class Diagonal(Covariance):
 
 class Spherical(Diagonal):
     """The mean of a matrix's diagonal, for each component."""
+
+    number = 2
 
     def __init__(self, n_features, law=None):
         self.n_features, self.n_kept = n_features, 1

@@ -13,15 +13,19 @@ enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_S
 
 #define LOG_2_ 0.693147180559945309417
 #define LOG_2_PI_ 1.83787706640934548356
-/* Constants of `_priors.py` and `_model.py`, see there. */
+/* Numbers of rows above which components count for learned priors, see `update_hyper`. */
 #define USED_ROWS 0.5
 #define OCCUPIED_ROWS 1e-3
-#define LEAST_FREE 0.5
-#define MOST_FREE 2e4
+/* Degrees of freedom of a common covariance minus their lower limit, per row of a component.  The
+ * evidence rises with them; here it is D (D + 1) / 400 nats per component below its limit. */
 #define COMMON_FREE 100.0
+/* There is no line search if the degrees of freedom change by less than this share in a round of
+ * learning, and no search at all if the optimum is nearer than this share. */
 #define AT_REST 0.01
 #define AT_OPTIMUM 0.001
+/* Smallest increase of the evidence by a step of a search, in nats; it exceeds rounding errors. */
 #define LEAST_RISE 0.01
+/* Tolerance of the logarithm of degrees of freedom. */
 #define FREE_TOL 1e-10
 /* Components whose constants are lower by this number of nats are left out of a block, and
  * included if their responsibilities could exceed exp(-NO_SHARE). */
@@ -545,6 +549,15 @@ static double best_precision(const ascent_block *b, const ascent_room *room,
     return n_used * D / spread;
 }
 
+/* Removes the correlations of a matrix from data if priors have none. */
+static void keep_allowed(const ascent_block *b, const ascent_room *room, double *matrix)
+{
+    const intptr_t D = b->n_features;
+    for (intptr_t e = 0; b->is_diagonal && e < room->entries; e++)
+        if (room->entries == D * D && e / D != e % D)
+            matrix[e] = 0;
+}
+
 /* covariance = the inverse of the mean expected precision of the used components; writes
  * log |covariance^-1|.  Returns whether it is ill-defined. */
 static int mean_covariance(const ascent_block *b, const ascent_room *room,
@@ -567,6 +580,7 @@ static int mean_covariance(const ascent_block *b, const ascent_room *room,
     }
     for (intptr_t e = 0; e < E; e++)
         precision[e] /= n_used;
+    keep_allowed(b, room, precision);
     if (factors_of(b, room, 1, precision, factors, log_determinant))
         return 1;
     *log_determinant = -*log_determinant;
@@ -643,6 +657,7 @@ static int common_prior(const ascent_block *b, ascent_room *room, const usual_fo
     for (intptr_t i = 0; i < D; i++) /* symmetric: a difference would grow in each step */
         for (intptr_t j = 0; j <= i; j++)
             new->covariance[j * D + i] = new->covariance[i * D + j] *= new->freedom / n_rows;
+    keep_allowed(b, room, new->covariance);
     return factors_of(b, room, 1, new->covariance, room->matrices, &ignored);
 }
 
@@ -810,8 +825,12 @@ static int log_normalisers_of(ascent_block *b, ascent_room *room, intptr_t n,
     return 0;
 }
 
-/* See `GaussianMixtureModel.update_hyper`; replaces `present`. */
-static void update_hyper(const ascent_block *b, ascent_room *room)
+/* Learns the priors from the statistics, and replaces `present` by them.  Components with more
+ * than `USED_ROWS` rows count, because smaller ones slow the learning down; if the evidence of
+ * all components might fall in a `whole` step, so do those with more than `OCCUPIED_ROWS`.
+ * Nothing is learned if fewer than two count, because one component does not show how components
+ * differ.  Returns whether priors were learned. */
+static int update_hyper(const ascent_block *b, ascent_room *room, int whole)
 {
     intptr_t n_used = 0, n_occupied = 0;
     double new, old;
@@ -820,20 +839,60 @@ static void update_hyper(const ascent_block *b, ascent_room *room)
         n_occupied += b->steps.scale * room->counts[k] > OCCUPIED_ROWS;
     }
     if (!b->learned || n_used < 2)
-        return;
+        return 0;
     target_components(b, room, &room->present, 1, room->components);
     if (usual_of(b, room, room->components, &room->next)
         || learn_priors(b, room, &room->next, USED_ROWS))
-        return;
-    if (n_used < n_occupied) {
+        return 0;
+    if (whole && n_used < n_occupied) {
         if (evidence_of_all(b, room, &room->learned, &room->next, &new)
             || evidence_of_all(b, room, &room->present, &room->next, &old))
-            return;
+            return 0;
         /* `next` is the usual form under the present priors again */
         if (new < old && learn_priors(b, room, &room->next, OCCUPIED_ROWS))
-            return;
+            return 0;
     }
     copy_learned(room, &room->learned, &room->present);
+    return 1;
+}
+
+/* Copies the priors from the arguments of a call, or to them. */
+static void load_priors(const ascent_block *b, ascent_room *room)
+{
+    room->present.precision = b->hyper[0];
+    room->present.freedom = b->hyper[1];
+    memcpy(room->present.covariance, b->covariance, (size_t)room->entries * sizeof(double));
+}
+
+static void store_priors(const ascent_block *b, const ascent_room *room)
+{
+    b->hyper[0] = room->present.precision;
+    b->hyper[1] = room->present.freedom;
+    memcpy(b->covariance, room->present.covariance, (size_t)room->entries * sizeof(double));
+}
+
+/* Learns the priors from statistics in `components`, of components with `counts` rows.  Returns
+ * whether they were learned. */
+static int priors_from_statistics(ascent_block *b, const double *counts, int whole,
+                                  intptr_t lanes_size)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    ascent_room room;
+    double *sums, *second, *freedom;
+    divide_room(b, lanes_size, &room);
+    load_priors(b, &room);
+    for (intptr_t k = 0; k < K; k++) {
+        room.scaled[k] = *natural_at(b, &room, b->components, k, &sums, &second, &freedom);
+        room.counts[k] = counts[k];
+        memcpy(room.sums + k * D, sums, (size_t)D * sizeof(double));
+        if (k < room.n_matrices)
+            memcpy(room.second + k * room.stored, second,
+                   (size_t)room.stored * sizeof(double));
+    }
+    if (!update_hyper(b, &room, whole))
+        return 0;
+    store_priors(b, &room);
+    return 1;
 }
 
 /* E log p - E log q of weights and components, or NAN if the prior is ill-defined. */
@@ -865,8 +924,6 @@ static double global_bound(const ascent_block *b, ascent_room *room)
 #undef LOG_2_
 #undef USED_ROWS
 #undef OCCUPIED_ROWS
-#undef LEAST_FREE
-#undef MOST_FREE
 #undef COMMON_FREE
 #undef AT_REST
 #undef AT_OPTIMUM
@@ -1266,6 +1323,13 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b, intptr_t lanes_size,
     return (end - (double *)0) + (b->n_sections - 1) * (end - room.bound);
 }
 
+/* Returns whether priors were learned, see `priors_from_statistics`. */
+LOOP int NAME(gaussian_priors)(ascent_block *b, const double *counts, int whole,
+                               intptr_t lanes_size)
+{
+    return priors_from_statistics(b, counts, whole, lanes_size);
+}
+
 /* An ascent, for the functions of `mixture_methods`. */
 typedef struct {
     ascent_block *block;
@@ -1290,7 +1354,7 @@ static void NAME(gaussian_update_hyper)(void *self)
 {
     NAME(gaussian_run) *run = self;
     const ascent_block *b = run->block;
-    update_hyper(b, &run->room);
+    update_hyper(b, &run->room, 1);
     for (intptr_t k = 0; b->learned & LEARNS_SCALES && k < b->n_components; k++)
         run->room.learned_scales[k] = learned_freedom(
             b->freedom_of_scales[k], run->room.of_scales + 5 * k, b->steps.scale);
@@ -1317,9 +1381,7 @@ static int NAME(gaussian_global_step)(void *self, double power)
     memcpy(b->components, room->components,
            (size_t)(b->kind == TIED ? K * (1 + b->n_features) + room->stored + 1
                                     : K * room->natural) * sizeof(double));
-    memcpy(b->covariance, room->present.covariance, (size_t)room->entries * sizeof(double));
-    b->hyper[0] = room->present.precision;
-    b->hyper[1] = room->present.freedom;
+    store_priors(b, room);
     if (b->freedom_of_scales)
         memcpy(b->freedom_of_scales, room->learned_scales, (size_t)K * sizeof(double));
     return ASCENT_DONE;
@@ -1337,9 +1399,7 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size, intptr_t mo
     b->sections = divide_room(b, lanes_size, room) + moments_size;
     b->section_size = b->sections - room->bound;
     b->room = room;
-    room->present.precision = b->hyper[0];
-    room->present.freedom = b->hyper[1];
-    memcpy(room->present.covariance, b->covariance, (size_t)room->entries * sizeof(double));
+    load_priors(b, room);
     if (b->freedom_of_scales)
         memcpy(room->learned_scales, b->freedom_of_scales,
                (size_t)b->n_components * sizeof(double));

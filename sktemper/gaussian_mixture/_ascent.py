@@ -7,43 +7,30 @@ from ..model import IllDefined, Stopped
 from ..model._contract import Ascent
 from . import _kernels
 from ._gaps import GappedRows
-from ._priors import LEARNED
-from ._splits import KINDS, LAWS
-
-#: Bits of the learned priors in the kernel, and of degrees of freedom of scales.
-BITS = {"mean_precision": 1, "degrees_of_freedom": 2, "covariance": 4}
-LEARNS_SCALES = 8
+from ._priors import kernel_priors, with_learned
 
 
 class GaussianAscent(Ascent):
     """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
 
-    def __init__(self, model, block, row_weight):
-        super().__init__(model, block, row_weight)
-        self._kinds = kinds_of(model)
-        self._scratch = None
-        self.row_bounds = np.empty(len(block))
+    _scratch = None
 
     def start(self, globals_, hyper, local=None):
         """Start from parameters, which stay unchanged."""
-        self._hyper, has_scales = hyper, self.model.family.has_scales
-        self._shapes = [np.shape(array) for array in globals_.arrays()]
-        self._state = (
-            *(np.array(array, dtype=np.float64).ravel() for array in globals_.arrays()),
-            np.array([hyper.mean_precision, hyper.degrees_of_freedom]),
-            np.array(hyper.covariance, dtype=np.float64).ravel(),
-            self.model.freedom_of(hyper).copy() if has_scales else None,
+        self._hyper, self._priors = hyper, kernel_priors(self.model, hyper)
+        self._globals = Mixture(
+            *(np.array(a, np.float64, order="C") for a in globals_.arrays())
         )
-        self._prior_mean = hyper.mean - hyper.origin
         self._added = self.model.family_of(hyper).added_variances
 
     def run(self, powers, flags, n_left, limits, before, scale):
         """Take steps; see `Ascent.run`."""
         if self._scratch is None:
-            model = self.model
-            sizes = model.n_components, model.n_features, *self._kinds[:2]
-            has_scales = model.family.has_scales
-            self._scratch = _kernels.ascent_scratch(*sizes, has_scales, self.n_sections)
+            family, K = self.model.family, self.model.n_components
+            sizes = K, self.model.n_features, *family.covariance.kinds
+            given = *sizes, family.has_scales, self.n_sections
+            self._scratch = _kernels.ascent_scratch(*given)
+            self.row_bounds = np.empty(len(self.block))
         bounds, constant = np.zeros((2, len(powers))), self.model.log_constant
         limits = np.array([limits[0] - constant, *limits[1:]])
         steps = powers, flags, n_left, limits, before - constant, scale
@@ -52,11 +39,9 @@ class GaussianAscent(Ascent):
             self._hyper.origin,
             self._added,
             self.row_weight,
-            self._kinds,
-            self._hyper.weight_concentration,
-            self._prior_mean,
+            self._priors,
             (*steps, self.model.stop, bounds),
-            self._state,
+            *(array.reshape(-1) for array in self._globals.arrays()),
             self.row_bounds,
             self._scratch,
             self.n_sections,
@@ -72,43 +57,11 @@ class GaussianAscent(Ascent):
 
     def parameters(self):
         """Return new objects with the current parameters."""
-        weights, components, (precision, freedom), covariance, scales = self._state
-        shapes = self._shapes
-        globals_ = Mixture(
-            weights.reshape(shapes[0]).copy(), components.reshape(shapes[1]).copy()
-        )
-        hyper = self._hyper
-        if self._kinds[3]:
-            hyper = with_learned(hyper, precision, freedom, covariance)
+        globals_ = Mixture(*(array.copy() for array in self._globals.arrays()))
+        hyper, scales = with_learned(self._hyper, self._priors), self._priors[-1]
         if scales is not None:
             hyper = hyper._replace(freedom_of_scales=scales.copy())
         return globals_, hyper
-
-
-def kinds_of(model):
-    """Return numbers of the covariance type, of its law, and of options, for kernels.
-
-    The last two are whether weights are stick-breaking, and bits of learned priors.
-    """
-    family = model.family
-    kind = KINDS[type(family.covariance).__name__]
-    law = LAWS.get(type(family.law), 0)
-    sticks = len(model.shapes()[0]) == 2
-    learned = sum(BITS[name] for name in LEARNED if name in model.learned)
-    if family.has_scales and model.degrees_of_freedom is None:
-        learned += LEARNS_SCALES
-    return kind, law, int(sticks), learned
-
-
-def with_learned(hyper, precision, freedom, covariance):
-    """Return priors with learned parts; ``covariance`` is a vector of its elements."""
-    shape = np.shape(hyper.covariance)
-    covariance = covariance.reshape(shape).copy() if shape else covariance[0]
-    return hyper._replace(
-        mean_precision=float(precision),
-        degrees_of_freedom=float(freedom),
-        covariance=covariance,
-    )
 
 
 def ascent(model, block, hyper, row_weight):

@@ -64,6 +64,11 @@ typedef struct {
 
 /* Number of samples of a block of an ascent. */
 #define ASCENT_ROWS 512
+/* Initial degrees of freedom of learned priors minus their lower limit, and the range of this
+ * difference.  At its upper end, all covariances are equal. */
+#define FREE_DEGREES 3.0
+#define LEAST_FREE 0.5
+#define MOST_FREE 2e4
 
 /* Input, output and scratch memory of `gaussian_ascent`: several steps of coordinate ascent on
  * the samples of a Gaussian mixture.  Parameters have the layouts of `NormalWishartFamily`. */
@@ -75,6 +80,7 @@ typedef struct {
     int sticks;                          /* whether weights are stick-breaking */
     int learned;                         /* 1 mean precision, 2 degrees, 4 covariance,
                                             8 degrees of freedom of scales */
+    int is_diagonal;                     /* whether learned covariances have no correlations */
     const void *samples;                 /* (n_samples, n_features) */
     const double *origin;                /* (n_features,) */
     const double *row_weight;            /* (n_samples,), or NULL */

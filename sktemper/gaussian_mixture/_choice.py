@@ -6,7 +6,7 @@ from .._families import Mixture
 from ..model import IllDefined, Powers
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
-from ._merges import MARGIN, Partition, merged
+from ._merges import MARGIN, Partition, agglomerated
 from ._starts import (
     distinct_rows,
     impute,
@@ -256,7 +256,7 @@ def _evidence(model, hyper, data, clusters, least):
         for own in clusters
     ]
     counts, statistics = map(np.concatenate, zip(*found, strict=True))
-    partition, _ = merged(model, Partition(hyper, counts, statistics), least)
+    partition, _ = agglomerated(model, Partition(hyper, counts, statistics), least)
     block = model.take(X, slice(None))
     return _bound(model, block, weight, partition), len(partition.counts)
 

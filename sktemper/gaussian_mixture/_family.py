@@ -309,7 +309,7 @@ class TiedCovariance(Covariance):
     n_components, n_features : int
     """
 
-    is_common = True
+    is_common, number = True, 3
 
     def __init__(self, n_components, n_features):
         super().__init__(n_features)

@@ -265,6 +265,10 @@ cdef intptr_t moments_size(intptr_t n_components, intptr_t n_features) noexcept:
     return (MOMENT_ROWS * row + width * (n_moments + SIMD_BYTES) + 7) // 8 * 8
 
 
+#: Initial degrees of freedom of learned priors minus their lower limit, and their range.
+FREE_DEGREES_AND_RANGE = FREE_DEGREES, LEAST_FREE, MOST_FREE
+
+
 def ascent_scratch(
     intptr_t n_components,
     intptr_t n_features,
@@ -285,6 +289,16 @@ def ascent_scratch(
         moments_size(n_components, n_features),
     )
     return aligned(np.empty, size, np.float64)
+
+
+cdef set_priors(ascent_block *block, tuple priors):
+    """Set options, and priors that a call may change, see `kernel_priors` in ``_priors.py``."""
+    cdef const double[::1] mean
+    cdef double[::1] hyper, covariance, freedom
+    kinds, block.concentration, mean, hyper, covariance, freedom = priors
+    block.kind, block.law, block.sticks, block.learned, block.is_diagonal = kinds
+    block.prior_mean, block.hyper, block.covariance = &mean[0], &hyper[0], &covariance[0]
+    block.freedom_of_scales = NULL if freedom is None else &freedom[0]
 
 
 cdef class _Sections:
@@ -318,43 +332,18 @@ def ascent(
     const double[::1] origin,
     const double[::1] added,
     const double[::1] row_weight,
-    tuple kinds,
-    double concentration,
-    const double[::1] prior_mean,
+    tuple priors,
     tuple steps,
-    tuple state,
+    double[::1] weights,
+    double[::1] components,
     double[::1] row_bounds,
     double[::1] scratch,
     intptr_t n_sections,
 ):
-    """Take several steps of coordinate ascent, and change the parameters.
+    """Take several steps of coordinate ascent, and change the parameters and priors.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_features)
-    origin : ndarray of shape (n_features,)
-        Origin of the coordinates of the parameters.
-    added : ndarray of shape (n_features,) or (1,)
-        `reg_covar` of each variance that the covariance type stores.
-    row_weight : ndarray of shape (n_samples,) or None
-    kinds : tuple of four int
-        Covariance type, law, whether weights are stick-breaking, and learned priors,
-        see `ascent_block`.
-    concentration : float
-        Concentration of the weights.
-    prior_mean : ndarray of shape (n_features,)
-        Prior mean, about the origin.
-    steps : tuple
-        See `set_steps`.
-    state : tuple of five ndarray
-        Weights, components, hyperparameters, covariance, and degrees of freedom of
-        scales or None; the call changes them.
-    row_bounds : ndarray of shape (n_samples,)
-        Receives the rows' bounds of the last step.
-    scratch : ndarray
-        Result of `ascent_scratch`.
-    n_sections : int
-        Number of parts of the samples, which threads share.
+    For ``priors`` see `kernel_priors`, for ``steps`` `set_steps`, and for the other
+    arguments `ascent_block`; ``row_weight`` may be None.
 
     Returns
     -------
@@ -365,20 +354,15 @@ def ascent(
     cdef _Sections sections = _Sections()
     cdef int status
     cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0), n_moments
-    cdef double[::1] weights = state[0], components = state[1]
-    cdef double[::1] hyper = state[2], covariance = state[3], freedom = state[4]
+    set_priors(&block, priors)
     block.n_samples, block.n_features = samples.shape[0], samples.shape[1]
-    block.kind, block.law, block.sticks, block.learned = kinds
-    block.freedom_of_scales = NULL if freedom is None else &freedom[0]
     block.n_components = weights.shape[0] // (2 if block.sticks else 1)
     n_moments = moments_size(block.n_components, block.n_features)
     block.samples, block.origin = &samples[0, 0], &origin[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
-    block.prior_mean = &prior_mean[0]
-    block.added, block.concentration = &added[0], concentration
+    block.added = &added[0]
     set_steps(&block.steps, steps)
     block.weights, block.components = &weights[0], &components[0]
-    block.hyper, block.covariance = &hyper[0], &covariance[0]
     block.row_bounds, block.scratch = &row_bounds[0], &scratch[0]
     block.n_sections, block.share = n_sections, _share
     sections.block, sections.is_float = &block, floating is float
@@ -388,6 +372,41 @@ def ascent(
     if sections.error is not None:
         raise sections.error
     return status, block.steps.n_done, block.steps.before
+
+
+def learn_priors(
+    double[::1] statistics,
+    const double[::1] counts,
+    double scale,
+    bint whole,
+    tuple priors,
+    double[::1] scratch,
+):
+    """Learn the priors of components from their statistics; return whether it was done.
+
+    Parameters
+    ----------
+    statistics : ndarray
+        Statistics of the components, in the layout of natural parameters.
+    counts : ndarray of shape (n_components,)
+        Numbers of rows of the components; both are multiplied by ``scale``.
+    whole : bool
+        Whether the step goes all the way to the learned priors.
+    priors : tuple
+        See `kernel_priors`; the call changes them.
+    scratch : ndarray
+        Result of `ascent_scratch`.
+    """
+    cdef ascent_block block
+    cdef bint is_learned
+    set_priors(&block, priors)
+    block.n_components, block.n_features = counts.shape[0], priors[2].shape[0]
+    block.n_sections, block.steps.scale = 1, scale
+    block.components, block.scratch = &statistics[0], &scratch[0]
+    cdef intptr_t n_lanes = lanes_scratch(block.n_features, 1, 0)
+    with nogil:
+        is_learned = SIMD.gaussian_priors_f64(&block, &counts[0], whole, n_lanes)
+    return is_learned
 
 
 def nearest_centres(
@@ -535,14 +554,9 @@ def best_split(
 
 def agglomerate(
     double[:, ::1] statistics,
-    tuple kinds,
-    double concentration,
-    intptr_t n_features,
+    tuple priors,
     intptr_t n_weights,
     intptr_t least,
-    const double[::1] prior_mean,
-    double[::1] hyper,
-    double[::1] covariance,
     double[::1] scratch,
 ):
     """Merge clusters, and find the partition with the highest evidence.
@@ -551,17 +565,10 @@ def agglomerate(
     ----------
     statistics : ndarray of shape (n_clusters, n_natural)
         Statistics of clusters; replaced by those of the best partition.
-    kinds : tuple of four int
-        As in `ascent`.
-    concentration : float
-        Concentration of the weights.
-    n_features, n_weights, least : int
-        `n_weights` is the number of components of the mixture; merges end at `least`
-        clusters.
-    prior_mean : ndarray of shape (n_features,)
-        Prior mean, about the origin.
-    hyper, covariance : ndarray
-        Priors, replaced by those of the best partition.
+    priors : tuple
+        See `kernel_priors`; the call replaces them by those of the best partition.
+    n_weights, least : int
+        Number of components of the mixture, and number of clusters at which merges end.
     scratch : ndarray
         Result of `ascent_scratch` for the number of clusters.
 
@@ -573,18 +580,15 @@ def agglomerate(
     """
     cdef agglomeration_block block
     cdef int is_ill
-    cdef intptr_t n_lanes = lanes_scratch(n_features, 1, 0)
     cdef intptr_t n = statistics.shape[0], size = statistics.shape[1]
     cdef double[::1] own = np.empty(2 * n * (size + n + 2) + size + 64)
-    block.ascent.n_components, block.ascent.n_features = n, n_features
-    block.ascent.kind, block.ascent.law = kinds[:2]
-    block.ascent.sticks, block.ascent.learned = kinds[2:]
-    block.ascent.concentration = concentration
-    block.ascent.steps.scale, block.ascent.freedom_of_scales = 1.0, NULL
-    block.ascent.prior_mean, block.ascent.scratch = &prior_mean[0], &scratch[0]
-    block.ascent.hyper, block.ascent.covariance = &hyper[0], &covariance[0]
+    set_priors(&block.ascent, priors)
+    block.ascent.freedom_of_scales = NULL  # statistics of clusters have no scales
+    block.ascent.n_components, block.ascent.n_features = n, priors[2].shape[0]
+    block.ascent.steps.scale, block.ascent.scratch = 1.0, &scratch[0]
     block.n_weights, block.least, block.statistics = n_weights, least, &statistics[0, 0]
     block.scratch, block.n_best, block.evidence = &own[0], 0, 0.0
+    cdef intptr_t n_lanes = lanes_scratch(block.ascent.n_features, 1, 0)
     with nogil:
         is_ill = SIMD.gaussian_agglomeration_f64(&block, n_lanes)
     return 0 if is_ill else block.n_best, block.evidence

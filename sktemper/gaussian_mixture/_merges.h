@@ -1,13 +1,19 @@
-/* Agglomeration of clusters by evidence.  `agglomerated` in `_merges.py` is the reference, and has
- * the constants and the reasons. */
+/* Agglomeration by evidence: clusters are merged, two at a time.
+ *
+ * The evidence of a partition of rows is the sum of the log evidence of its clusters, plus the log
+ * evidence of the sizes of the clusters.  It depends only on the statistics of the clusters.  If
+ * clusters are merged, their statistics are added, so that no row is visited again. */
 #ifndef SKTEMPER_GAUSSIAN_MERGES_H
 #define SKTEMPER_GAUSSIAN_MERGES_H
 
+/* Number of nearest clusters with which a cluster may be merged. */
 #define MERGE_NEIGHBOURS 4
+/* The priors are learned again when this share of the clusters is left, and before each of the last
+ * merges. */
 #define MERGE_SHARE_LEFT 0.7
 #define MERGE_LAST 3
+/* Merges end when the evidence has fallen by this number of nats per row. */
 #define MERGE_MOST_FALL 1.0
-#define MERGE_FREE_DEGREES 3.0
 
 /* Clusters, and the gains of merges under fixed priors. */
 typedef struct {
@@ -53,10 +59,12 @@ static int learn_from_clusters(ascent_block *b, ascent_room *room, const merge_s
     if (b->learned & LEARNS_PRECISION)
         present->precision = 1;
     if (b->learned & LEARNS_FREEDOM)
-        present->freedom = room->least + MERGE_FREE_DEGREES;
+        present->freedom = room->least + FREE_DEGREES;
     for (intptr_t e = 0; e < room->entries && b->learned & LEARNS_COVARIANCE; e++)
         present->covariance[e] =
             present->freedom * (room->next.inverse[e] / room->next.freedom[0]);
+    if (b->learned & LEARNS_COVARIANCE)
+        keep_allowed(b, room, present->covariance);
     return 0;
 }
 
@@ -266,10 +274,7 @@ static int agglomerate(agglomeration_block *a, ascent_room *room)
             most = evidence;
             a->n_best = m.n;
             memcpy(a->statistics, m.statistics, (size_t)(m.n * m.size) * sizeof(double));
-            b->hyper[0] = room->present.precision;
-            b->hyper[1] = room->present.freedom;
-            memcpy(b->covariance, room->present.covariance,
-                   (size_t)room->entries * sizeof(double));
+            store_priors(b, room);
         }
         if (m.n <= a->least || most - evidence > MERGE_MOST_FALL * total)
             break;
@@ -286,9 +291,6 @@ LOOP int NAME(gaussian_agglomeration)(agglomeration_block *a, intptr_t lanes_siz
 {
     ascent_room room;
     divide_room(&a->ascent, lanes_size, &room);
-    room.present.precision = a->ascent.hyper[0];
-    room.present.freedom = a->ascent.hyper[1];
-    memcpy(room.present.covariance, a->ascent.covariance,
-           (size_t)room.entries * sizeof(double));
+    load_priors(&a->ascent, &room);
     return agglomerate(a, &room);
 }

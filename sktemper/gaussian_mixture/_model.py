@@ -25,7 +25,7 @@ from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
 from ._ascent import ascent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
-from ._merges import MARGIN, Partition, merged
+from ._merges import MARGIN, Partition, agglomerated
 from ._normality import are_normal
 from ._priors import evidence_of_priors, is_regular, learned_priors, restarted, searched
 from ._starts import (
@@ -459,7 +459,7 @@ class GaussianMixtureModel(MixtureModel):
         used = counts > USED
         statistics = (globals_.components - prior.components)[used]
         partition = Partition(hyper, counts[used], statistics)
-        hyper, counts, statistics = merged(self, partition)[0]
+        hyper, counts, statistics = agglomerated(self, partition)[0]
         n_left, order = len(counts), np.argsort(-counts, kind="stable")
         n_more = n_left - (self.component_counts(*best) > USED).sum()
         if n_more <= 0:

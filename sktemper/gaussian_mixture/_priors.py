@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from .._families import LEAST_CONCENTRATION
 from .._utils._validation import check_prior, check_values, check_variances
 from ..model import IllDefined
+from . import _kernels
 
 # -- priors that the user sets, and defaults -------------------------------------------
 #: Smallest increase of the log-likelihood by another component, in nats per sample.  It
@@ -17,6 +18,7 @@ from ..model import IllDefined
 #: Without it, clusters that are not quite Gaussian would be divided into more and more
 #: parts as samples are added.
 COMPONENT_COST = 0.01
+FREE_DEGREES, LEAST_FREE, MOST_FREE = _kernels.FREE_DEGREES_AND_RANGE
 
 
 class Hyper(NamedTuple):
@@ -203,13 +205,10 @@ def is_regular(covariance):
 # Bishop, Pattern Recognition and Machine Learning (2006), section 3.5, on empirical
 # Bayes, and Minka, Estimating a Gamma distribution (2002), on degrees of freedom.
 
-#: Names of the parts of the priors that can be learned.
-LEARNED = ("mean_precision", "degrees_of_freedom", "covariance")
-#: Initial degrees of freedom minus their lower limit.
-FREE_DEGREES = 3.0
-#: Range of the degrees of freedom minus their lower limit.  At the upper end, all
-#: covariances are equal.
-LEAST_FREE, MOST_FREE = 0.5, 2e4
+#: Bits of the priors that can be learned in kernels, and of degrees of freedom of
+#: scales.
+LEARNED = {"mean_precision": 1, "degrees_of_freedom": 2, "covariance": 4}
+LEARNS_SCALES = 8
 #: The same of a common covariance, per sample of a component.  The evidence rises with
 #: them; here it is D (D + 1) / 400 nats per component below its limit.
 COMMON_FREE = 100.0
@@ -225,6 +224,40 @@ AT_REST, AT_OPTIMUM = 0.01, 0.001
 LEAST_RISE = 0.01
 #: Tolerance of the logarithm of degrees of freedom.
 FREE_TOL = 1e-10
+
+
+def kernel_priors(model, hyper):
+    """Return the options and priors of a mixture for kernels, which change the priors.
+
+    These are numbers of the covariance type, of its law and of options, see
+    `ascent_block`; the concentration of the weights; the prior mean about the origin;
+    the mean precision with the degrees of freedom; the covariance; and the degrees of
+    freedom of scales or None.
+    """
+    family = model.family
+    sticks = len(model.shapes()[0]) == 2
+    learned = sum(bit for name, bit in LEARNED.items() if name in model.learned)
+    if family.has_scales and model.degrees_of_freedom is None:
+        learned += LEARNS_SCALES
+    return (
+        (*family.covariance.kinds, sticks, learned, hyper.is_diagonal),
+        hyper.weight_concentration,
+        hyper.mean - hyper.origin,
+        np.array([hyper.mean_precision, hyper.degrees_of_freedom]),
+        np.array(hyper.covariance, dtype=np.float64).ravel(),
+        model.freedom_of(hyper).copy() if family.has_scales else None,
+    )
+
+
+def with_learned(hyper, priors):
+    """Return priors with the learned parts of `kernel_priors`."""
+    *_, (precision, freedom), covariance, _ = priors
+    shape = np.shape(hyper.covariance)
+    return hyper._replace(
+        mean_precision=float(precision),
+        degrees_of_freedom=float(freedom),
+        covariance=covariance.reshape(shape).copy() if shape else covariance[0],
+    )
 
 
 def learned_priors(family, hyper, usual, used, learned):

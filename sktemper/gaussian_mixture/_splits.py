@@ -4,13 +4,10 @@ import functools
 
 import numpy as np
 
-from .._families import ILL_DEFINED, GammaPrecision, GammasPrecision, starts_of_axes
+from .._families import ILL_DEFINED, starts_of_axes
 from ..model import IllDefined, Stopped
 from . import _kernels
 
-#: Numbers of the covariance types and of the laws in kernels.
-KINDS = {"Covariance": 0, "Diagonal": 1, "Spherical": 2, "TiedCovariance": 3}
-LAWS = {GammasPrecision: 1, GammaPrecision: 2}
 #: Largest number of columns.  The kernel computes the products of all columns; with
 #: more columns, principal axes are found faster without them.
 MOST_COLUMNS = 64
@@ -23,17 +20,15 @@ def split_finder(family, block):
 
     See `Family.split_finder`.
     """
-    kind = KINDS.get(type(family.covariance).__name__)
     is_given = isinstance(block, np.ndarray) and block.dtype == family.dtype
-    if kind is None or not is_given or block.shape[1] > MOST_COLUMNS:
+    if not is_given or block.shape[1] > MOST_COLUMNS:
         return None
     return None if family.is_noisy else functools.partial(best_split, family)
 
 
 def best_split(family, block, coordinates, weight, prior, whole):
     """Return the best split of a component, as `best_split` of ``_families``."""
-    D, kind = family.n_features, KINDS[type(family.covariance).__name__]
-    law = LAWS.get(type(family.law), 0)
+    D, kinds = family.n_features, family.covariance.kinds
     shares, moved = np.empty(len(block)), np.empty(family.n_natural)
     starts = starts_of_axes(D)
     status, entropy = _kernels.best_split(
@@ -44,11 +39,11 @@ def best_split(family, block, coordinates, weight, prior, whole):
         family.added_variances,
         prior,
         whole.statistics,
-        (kind, law),
+        kinds,
         (whole.concentration, whole.count),
         family.stop,
         starts.T.copy(),
-        _kernels.ascent_scratch(2 * starts.shape[1], D, kind, law),
+        _kernels.ascent_scratch(2 * starts.shape[1], D, *kinds),
         shares,
         moved,
     )
