@@ -7,7 +7,7 @@ from ..model import IllDefined
 from ._choice import candidates
 from ._gaps import has_gaps
 from ._merges import MARGIN
-from ._priors import LEARNED, learned_priors, restarted
+from ._priors import learned_priors
 from ._starts import NO_WIDTH
 
 #: Largest number of rows that the checks use.
@@ -146,7 +146,9 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
             gains = gains_of_splits(model, hyper, block, shares, weight)
             return _about_splits(model, gains, X[::step], labels, weight, names)
         if other is not None:
-            hyper = priors_of(other, model.usual(state.globals_), hyper, used)
+            statistics = state.globals_ + model.prior(hyper).scaled(-1.0)
+            new = learned_priors(other, hyper, statistics)
+            hyper = other.wide_priors(state.globals_, hyper) if new is hyper else new
             gains = gains_of_splits(other, hyper, block, shares, weight)
             gain = gains.max(initial=0.0)
             if gain > LEAST_GAIN_OF_PRIORS:
@@ -358,28 +360,3 @@ def _most_frequent(name, values, counts):
 def _listed(columns):
     more = ", ..." if len(columns) > MOST_NAMED else ""
     return ", ".join(columns[:MOST_NAMED]) + more
-
-
-def priors_of(model, usual, hyper, used):
-    """Return the priors that a model learns from the posteriors of another model.
-
-    Parameters
-    ----------
-    model : GaussianMixtureModel
-    usual : Usual
-        Posteriors of the other model.
-    hyper : Hyper
-        Priors of the other model.
-    used : ndarray of bool of shape (n_components,)
-        Whether each component is not empty.
-
-    Returns
-    -------
-    hyper : Hyper
-    """
-    family, everything = model.family_of(hyper), frozenset(LEARNED)
-    law, kind = family.law, family.covariance
-    if used.sum() > 1:
-        return learned_priors(family, hyper, usual, used, everything)
-    covariances = usual.inverse_scale / kind.widened(usual.freedom)
-    return restarted(hyper, covariances[used][0], law, everything)

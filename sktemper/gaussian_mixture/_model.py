@@ -27,7 +27,7 @@ from ._ascent import ascent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._merges import MARGIN, Partition, agglomerated
 from ._normality import are_normal
-from ._priors import evidence_of_priors, is_regular, learned_priors, restarted, searched
+from ._priors import is_regular, learned_priors, restarted
 from ._starts import (
     check_weights_init,
     floors,
@@ -44,10 +44,6 @@ COVARIANCE_TYPES = (*COVARIANCES, "tied")
 #: Number of samples of a block.  It is large, because the work that is done once for
 #: each block takes as long as the work for hundreds of samples.
 BLOCK_ROWS = 1024
-#: Priors are learned from components with more than `USED` rows, because smaller ones
-#: slow the learning down.  If a step of coordinate ascent would lower the evidence of
-#: all components, they are learned from those with more than this number of rows.
-OCCUPIED = 1e-3
 
 
 def is_plain(powers):
@@ -341,44 +337,12 @@ class GaussianMixtureModel(MixtureModel):
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Step the learned priors toward the optimum for the components after the step.
 
-        Nothing is learned if fewer than two components have samples, because a single
-        component does not show how components differ.  Nothing is learned at a
-        temperature above 1 either, because it makes components alike.
+        Nothing is learned at a temperature above 1, because it makes components alike.
         """
         if not self.learned or not is_plain(powers):
             return hyper
-        target, prior = self.target(statistics, scale, powers, hyper), self.prior(hyper)
-        counts = self.weights.counts(target.weights - prior.weights)
-        used, occupied = counts > USED, counts > OCCUPIED
-        if used.sum() < 2:
-            return hyper
-
-        def evidence(hyper):
-            """Return the evidence of all components, up to a constant."""
-            family, prior = self.family_of(hyper), self.prior(hyper).components
-            logs = family.log_normaliser(prior + statistics)
-            return np.sum(logs - family.log_normaliser(prior))
-
-        statistics = target.components - prior.components
-        try:
-            usual = self.family_of(hyper).usual(target.components)
-            learned = self._learned(hyper, usual, used, counts)
-            may_fall = rate == 1.0 and (used < occupied).any()
-            if may_fall and evidence(learned) < evidence(hyper):
-                learned = self._learned(hyper, usual, occupied, counts)
-        except IllDefined:
-            return hyper
+        learned = learned_priors(self, hyper, statistics, scale, rate == 1.0)
         return hyper.stepped(learned, rate)
-
-    def _learned(self, hyper, usual, used, counts):
-        """Return the learned priors of the components ``used``."""
-        family, learned = self.family_of(hyper), self.learned
-        new = learned_priors(family, hyper, usual, used, learned)
-        if "covariance" not in learned or self.covariance.is_common:
-            return new
-        evidence = evidence_of_priors(family, hyper, usual, used, new.mean_precision)
-        least, size = family.law.least, counts[used].mean()
-        return searched(learned, hyper, new, least, size, evidence)
 
     def wide_priors(self, globals_, hyper):
         """Return the priors under which moves are proposed.
