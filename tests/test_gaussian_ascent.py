@@ -221,7 +221,7 @@ def test_splits_of_few_rows_do_not_depend_on_old_memory(monkeypatch):
 
     monkeypatch.setattr(_kernels, "ascent_scratch", filled)
     found = bound()
-    monkeypatch.setattr(_family, "split_finder", lambda *_: None)
+    monkeypatch.setattr(_family.GaussianFamily, "split_finder", lambda *_: None)
     assert found == pytest.approx(bound(), rel=1e-9)
 
 

@@ -98,12 +98,13 @@ static double *divide_section(const ascent_block *b, double *end, ascent_room *r
     room->few_triangles = room_for(&end, K * room->n_factors);
     room->shares = room_for(&end, ASCENT_ROWS * K);
     room->white = room_for(&end, ASCENT_ROWS * D);
-    room->panels = room_for(&end, (2 * D + K) * (MIXTURE_BYTES / 8) + K * D);
+    room->panels = room_for(&end, (2 * D + K) * (MIXTURE_BYTES / 8) + K * D
+                                      + moments_size_f64(K, D, 1 + D + D * (D + 1) / 2));
     return end;
 }
 
 /* Divides the scratch memory, and returns the end of it. */
-static double *divide_room(const ascent_block *b, intptr_t lanes_size, ascent_room *room)
+static double *divide_room(const ascent_block *b, ascent_room *room)
 {
     const intptr_t K = b->n_components, D = b->n_features;
     const int is_full = b->kind == FULL || b->kind == TIED;
@@ -136,7 +137,7 @@ static double *divide_room(const ascent_block *b, intptr_t lanes_size, ascent_ro
     room->rows = room_for(&end, K + 1);
     room->dets = room_for(&end, K + 1);
     room->matrices = room_for(&end, 2 * D * D + D);
-    room->lanes = room_for(&end, lanes_size);
+    room->lanes = room_for(&end, 2 * triangle_entries(D) + vector_entries(D));
     room->used = room_for(&end, K);
     room->means = room_for(&end, K * D);
     room->triangles = room_for(&end, K * room->n_factors);
@@ -873,13 +874,12 @@ static void store_priors(const ascent_block *b, const ascent_room *room)
 
 /* Learns the priors from statistics in `components`, of components with `counts` rows.  Returns
  * whether they were learned. */
-static int priors_from_statistics(ascent_block *b, const double *counts, int whole,
-                                  intptr_t lanes_size)
+static int priors_from_statistics(ascent_block *b, const double *counts, int whole)
 {
     const intptr_t K = b->n_components, D = b->n_features;
     ascent_room room;
     double *sums, *second, *freedom;
-    divide_room(b, lanes_size, &room);
+    divide_room(b, &room);
     load_priors(b, &room);
     for (intptr_t k = 0; k < K; k++) {
         room.scaled[k] = *natural_at(b, &room, b->components, k, &sums, &second, &freedom);
@@ -1314,20 +1314,18 @@ static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
 }
 
 /* Returns the size of the scratch memory. */
-LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b, intptr_t lanes_size,
-                                         intptr_t moments_size)
+LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
 {
     ascent_room room;
     b->scratch = 0;
-    const double *end = divide_room(b, lanes_size, &room) + moments_size;
+    const double *end = divide_room(b, &room);
     return (end - (double *)0) + (b->n_sections - 1) * (end - room.bound);
 }
 
 /* Returns whether priors were learned, see `priors_from_statistics`. */
-LOOP int NAME(gaussian_priors)(ascent_block *b, const double *counts, int whole,
-                               intptr_t lanes_size)
+LOOP int NAME(gaussian_priors)(ascent_block *b, const double *counts, int whole)
 {
-    return priors_from_statistics(b, counts, whole, lanes_size);
+    return priors_from_statistics(b, counts, whole);
 }
 
 /* An ascent, for the functions of `mixture_methods`. */
@@ -1388,7 +1386,7 @@ static int NAME(gaussian_global_step)(void *self, double power)
 }
 
 /* Takes steps of coordinate ascent.  Returns the status, see `mixture_ascent.h`. */
-LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size, intptr_t moments_size)
+LOOP int NAME(gaussian_ascent)(ascent_block *b)
 {
     const mixture_methods methods = {
         NAME(gaussian_local_step), NAME(gaussian_global_bound), NAME(gaussian_update_hyper),
@@ -1396,7 +1394,7 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size, intptr_t mo
     NAME(gaussian_run) run;
     ascent_room *room = &run.room;
     run.block = b;
-    b->sections = divide_room(b, lanes_size, room) + moments_size;
+    b->sections = divide_room(b, room);
     b->section_size = b->sections - room->bound;
     b->room = room;
     load_priors(b, room);

@@ -5,11 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._families import ONCE, Covariance, NormalWishartFamily, NormalWishartParts, Usual
+from .._families import (
+    ILL_DEFINED,
+    ONCE,
+    Covariance,
+    NormalWishartFamily,
+    NormalWishartParts,
+    Usual,
+    starts_of_axes,
+)
 from .._utils._linalg import tiled_matmul
-from ..model import Stopped
+from ..model import IllDefined, Stopped
 from . import _kernels
-from ._splits import split_finder
 
 # -- families of Gaussian components: data, and the kernels of local steps -------------
 #: Differences of logarithms to the largest value.  A responsibility is 0 below the
@@ -18,6 +25,9 @@ from ._splits import split_finder
 NO_SHARE, NO_WEIGHT = -1e3, -1e6
 #: Least number of columns for which components without any responsibility are left out.
 MANY_COLUMNS = 16
+#: Largest number of columns for which a kernel searches splits.  It computes products
+#: of all columns; with more of them, principal axes are found faster without.
+MOST_SPLIT_COLUMNS = 64
 
 
 class GaussianTables(NamedTuple):
@@ -129,7 +139,33 @@ class GaussianFamily(NormalWishartFamily):
         return natural
 
     def split_finder(self, block):
-        return split_finder(self, block)
+        is_given = isinstance(block, np.ndarray) and block.dtype == self.dtype
+        if not is_given or block.shape[1] > MOST_SPLIT_COLUMNS or self.is_noisy:
+            return None
+        return self._best_split
+
+    def _best_split(self, block, coordinates, weight, prior, whole):
+        shares, moved = np.empty(len(block)), np.empty(self.n_natural)
+        status, entropy = _kernels.best_split(
+            np.ascontiguousarray(block),
+            np.ascontiguousarray(coordinates, dtype=block.dtype),
+            weight,
+            self.origin,
+            self.added_variances,
+            prior,
+            whole.statistics,
+            self.covariance.kinds,
+            (whole.concentration, whole.count),
+            self.stop,
+            starts_of_axes(self.n_features).T.copy(),
+            shares,
+            moved,
+        )
+        if status == _kernels.STOPPED:
+            raise Stopped
+        if status == _kernels.ILL_DEFINED:
+            raise IllDefined(ILL_DEFINED)
+        return (shares, moved, moved[0], entropy) if status else None
 
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters):
@@ -195,7 +231,6 @@ class GaussianFamily(NormalWishartFamily):
             tables.factors,
             np.ascontiguousarray(constants),
             np.atleast_1d(power),
-            power.ndim > 0,
             self.stop,
             only_squares,
             out,

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from sktemper._simd.special import aligned, lanes_scratch
+from sktemper._simd.special import aligned
 from sktemper._utils._tasks import run_shared
 
 from cython cimport floating
@@ -24,51 +24,21 @@ def local_step(
     const floating[:, ::1] factors,
     const double[::1] constants,
     const double[::1] powers,
-    bint power_per_sample,
     const int[::1] stop,
     bint only_distances,
     floating[:, ::1] responsibilities,
     double[::1] bounds,
     double[::1] scores,
 ):
-    """Compute responsibilities, the softmax of power * log density over components.
+    """Compute responsibilities, or distances, of samples; see `mixture_block`.
 
-    The log density of a sample under a component, with the component's weight, is
-    ``constants_k - |factors_k (sample - means_k)|^2 / 2``.
-
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_features)
-    means : ndarray of shape (n_components, n_features)
-    factors : ndarray of shape (n_components, n_features * (n_features + 1) / 2) or \
-            (n_components, n_features)
-        Lower triangles, packed by rows, or diagonals.
-    constants : ndarray of shape (n_components,)
-    powers : ndarray of shape (1,) or (n_samples,)
-        Exponent of the likelihood, for all samples or for each sample.
-    power_per_sample : bool
-        Whether each sample has its own exponent.
-    stop : ndarray of shape (1,)
-        Flag; if another thread sets it, the call returns early.
-    only_distances : bool
-        Whether to compute only ``|factors_k (sample - means_k)|^2``.
-    responsibilities : ndarray of shape (n_samples, n_components)
-        Receives the responsibilities, or the squared distances.
-    bounds : ndarray of shape (n_samples,)
-        Receives log sum_k exp(power * log density).
-    scores : ndarray of shape (n_samples,)
-        Receives the mean of the log densities under the responsibilities.
-
-    Returns
-    -------
-    status : int
-        0, or -1 if stopped.
+    There is one power for all samples, or one for each.  Returns -1 if stopped, or 0.
     """
     cdef mixture_block block
     cdef int status
     kept = _fill(&block, samples, means, factors, constants, stop)
     block.powers = &powers[0]
-    block.power_per_sample = power_per_sample
+    block.power_per_sample = powers.shape[0] != 1
     block.only_distances = only_distances
     block.responsibilities = &responsibilities[0, 0]
     block.bounds = &bounds[0]
@@ -95,17 +65,14 @@ cdef _fill(
     lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
     n_vectors = 2 * block.n_features + block.n_components
     n_shifts = block.n_components * block.n_features
-    # additional memory, so that the scratch memory can start at a whole vector
-    kept = np.empty((n_vectors + 1) * lanes + n_shifts, dtype)
-    cdef floating[::1] scratch = kept
-    start = (SIMD_BYTES - <intptr_t>&scratch[0] % SIMD_BYTES) // <intptr_t>sizeof(floating)
+    cdef floating[::1] scratch = aligned(np.empty, n_vectors * lanes + n_shifts, dtype)
     block.samples = &samples[0, 0]
     block.means = &means[0, 0]
     block.factors = &factors[0, 0]
     block.constants = &constants[0]
     block.stop = &stop[0]
-    block.scratch = &scratch[start]
-    return kept
+    block.scratch = &scratch[0]
+    return scratch
 
 
 def predictive(
@@ -121,28 +88,10 @@ def predictive(
     const int[::1] stop,
     double[::1] scores,
 ):
-    """Compute logarithms of a mixture of Student-t densities.
+    """Compute log densities of a mixture of Student-t densities; see `predictive_block`.
 
-    The log density of a sample under a component, with the component's weight, is
-    ``constants_k - exponents_k log(1 + scales_k distance)``, where ``distance`` is
-    ``|factors_k (sample - means_k)|^2``.  If ``origin`` is given, a density is a product
-    over the features, and each logarithm becomes a sum over the features, with the
-    distances ``(product_factors_kd (sample_d - origin_d - centres_kd))^2``.
-
-    Parameters
-    ----------
-    samples, means, factors, stop
-        See `local_step`.
-    constants, exponents, scales : ndarray of shape (n_components,)
-    origin : ndarray of shape (n_features,) or None
-    centres, product_factors : ndarray of shape (n_components, n_features) or None
-    scores : ndarray of shape (n_samples,)
-        Receives the logarithms of the densities of the mixture.
-
-    Returns
-    -------
-    status : int
-        0, or -1 if stopped.
+    ``origin`` and the arguments of products over features may be None.  Returns -1 if
+    stopped, or 0.
     """
     cdef predictive_block block
     cdef int status
@@ -152,11 +101,7 @@ def predictive(
     lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
     n_logs = block.mixture.n_features + block.mixture.n_components
     cdef double[::1] logs = np.empty(n_logs * lanes)
-    block.mixture.powers = NULL
-    block.mixture.power_per_sample = False
     block.mixture.only_distances = True
-    block.mixture.responsibilities = NULL
-    block.mixture.bounds = NULL
     block.mixture.scores = &scores[0]
     block.exponents, block.scales = &exponents[0], &scales[0]
     block.origin = block.centres = block.factors = NULL
@@ -177,15 +122,8 @@ def moments(
 ):
     """Write 1, x and the second moments of x into the rows of ``out``.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_features)
-    origin : ndarray of shape (n_features,)
-        Origin that is subtracted from the samples first.
-    triangular : bool
-        Whether the second moments are ``x_i x_j``, i <= j; otherwise they are
-        ``x_i^2``.
-    out : ndarray of shape (n_samples, 1 + n_features + n_second)
+    The origin is subtracted from the samples.  The second moments are x_i x_j for i <= j
+    if ``triangular``, and otherwise x_i^2.
     """
     if samples.shape[0] == 0:
         return
@@ -205,29 +143,9 @@ def weighted_moments(
     const int[::1] stop,
     double[:, ::1] out,
 ):
-    """Write weighted sums of 1, x and second moments of x into ``out``.
+    """Compute weighted sums of moments; see `moments_block`.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_features)
-    origin : ndarray of shape (n_features,)
-        Origin that is subtracted from the samples first.
-    squares : bool
-        Whether the second moments are ``x_i^2``; otherwise they are ``x_i x_j``,
-        i <= j.
-    shares : ndarray of shape (n_samples, n_components)
-        Weights of the samples in each component.
-    factors : ndarray of shape (1,) or (n_samples,)
-        Factors of the weights, for all samples or for each sample.
-    stop : ndarray of shape (1,)
-        Flag; if another thread sets it, the call returns early.
-    out : ndarray of shape (n_components, n_moments)
-        Receives the sums for each component.
-
-    Returns
-    -------
-    status : int
-        0, or -1 if stopped.
+    There is one factor for all samples, or one for each.  Returns -1 if stopped, or 0.
     """
     cdef moments_block block
     cdef int status
@@ -238,11 +156,11 @@ def weighted_moments(
     block.n_features = samples.shape[1]
     block.n_components = shares.shape[1]
     block.n_moments = out.shape[1]
-    # the number of components is rounded up to whole tiles of even height
-    width = block.n_components + block.n_components // 3 + 2
-    row = width + block.n_features + min(block.n_moments, MOMENT_COLUMNS) + SIMD_BYTES
-    n_sums = width * (block.n_moments + SIMD_BYTES)
-    cdef double[::1] scratch = np.empty(MOMENT_ROWS * row + n_sums)
+    cdef double[::1] scratch = np.empty(
+        call_moments_size(
+            False, block.n_components, block.n_features, block.n_moments
+        )
+    )
     block.squares = squares
     block.samples = &samples[0, 0]
     block.origin = &origin[0]
@@ -255,14 +173,6 @@ def weighted_moments(
     with nogil:
         status = run_weighted_moments(floating is float, &block)
     return status
-
-
-cdef intptr_t moments_size(intptr_t n_components, intptr_t n_features) noexcept:
-    """Return the size of the scratch memory of `weighted_moments`."""
-    cdef intptr_t n_moments = 1 + n_features + n_features * (n_features + 1) // 2
-    cdef intptr_t width = n_components + n_components // 3 + 2
-    cdef intptr_t row = width + n_features + min(n_moments, MOMENT_COLUMNS) + SIMD_BYTES
-    return (MOMENT_ROWS * row + width * (n_moments + SIMD_BYTES) + 7) // 8 * 8
 
 
 #: Initial degrees of freedom of learned priors minus their lower limit, and their range.
@@ -283,12 +193,20 @@ def ascent_scratch(
     block.freedom_of_scales = &scale if has_scales else NULL
     block.n_components, block.n_features = n_components, n_features
     block.kind, block.law, block.n_sections = kind, law, n_sections
-    size = SIMD.gaussian_ascent_size_f64(
-        &block,
-        lanes_scratch(n_features, 1, 0),
-        moments_size(n_components, n_features),
+    return aligned(np.empty, SIMD.gaussian_ascent_size_f64(&block), np.float64)
+
+
+cdef take_scratch(ascent_block *block):
+    """Set and return new scratch memory of a call."""
+    cdef double[::1] scratch = ascent_scratch(
+        block.n_components,
+        block.n_features,
+        block.kind,
+        block.law,
+        block.freedom_of_scales != NULL,
     )
-    return aligned(np.empty, size, np.float64)
+    block.n_sections, block.scratch = 1, &scratch[0]
+    return scratch
 
 
 cdef set_priors(ascent_block *block, tuple priors):
@@ -343,21 +261,15 @@ def ascent(
     """Take several steps of coordinate ascent, and change the parameters and priors.
 
     For ``priors`` see `kernel_priors`, for ``steps`` `set_steps`, and for the other
-    arguments `ascent_block`; ``row_weight`` may be None.
-
-    Returns
-    -------
-    status, n_done : int
-    before : float
+    arguments `ascent_block`; ``row_weight`` may be None.  Returns the status, the number
+    of steps that were taken, and the lower bound of the last one.
     """
     cdef ascent_block block
     cdef _Sections sections = _Sections()
     cdef int status
-    cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0), n_moments
     set_priors(&block, priors)
     block.n_samples, block.n_features = samples.shape[0], samples.shape[1]
     block.n_components = weights.shape[0] // (2 if block.sticks else 1)
-    n_moments = moments_size(block.n_components, block.n_features)
     block.samples, block.origin = &samples[0, 0], &origin[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     block.added = &added[0]
@@ -368,7 +280,7 @@ def ascent(
     sections.block, sections.is_float = &block, floating is float
     block.sharing = <void *>sections
     with nogil:
-        status = run_gaussian_ascent(floating is float, &block, n_lanes, n_moments)
+        status = run_gaussian_ascent(floating is float, &block)
     if sections.error is not None:
         raise sections.error
     return status, block.steps.n_done, block.steps.before
@@ -380,32 +292,21 @@ def learn_priors(
     double scale,
     bint whole,
     tuple priors,
-    double[::1] scratch,
 ):
     """Learn the priors of components from their statistics; return whether it was done.
 
-    Parameters
-    ----------
-    statistics : ndarray
-        Statistics of the components, in the layout of natural parameters.
-    counts : ndarray of shape (n_components,)
-        Numbers of rows of the components; both are multiplied by ``scale``.
-    whole : bool
-        Whether the step goes all the way to the learned priors.
-    priors : tuple
-        See `kernel_priors`; the call changes them.
-    scratch : ndarray
-        Result of `ascent_scratch`.
+    Statistics have the layout of natural parameters; they and ``counts``, the numbers of
+    rows, are multiplied by ``scale``.  ``whole`` says whether a step goes all the way to
+    the priors.  The call changes ``priors``, see `kernel_priors`.
     """
     cdef ascent_block block
     cdef bint is_learned
     set_priors(&block, priors)
     block.n_components, block.n_features = counts.shape[0], priors[2].shape[0]
-    block.n_sections, block.steps.scale = 1, scale
-    block.components, block.scratch = &statistics[0], &scratch[0]
-    cdef intptr_t n_lanes = lanes_scratch(block.n_features, 1, 0)
+    block.steps.scale, block.components = scale, &statistics[0]
+    kept = take_scratch(&block)
     with nogil:
-        is_learned = SIMD.gaussian_priors_f64(&block, &counts[0], whole, n_lanes)
+        is_learned = SIMD.gaussian_priors_f64(&block, &counts[0], whole)
     return is_learned
 
 
@@ -416,18 +317,9 @@ def nearest_centres(
     intptr_t[::1] labels,
     double[:, ::1] sums,
 ):
-    """Find the nearest centre of each sample, and sum the samples of each centre.
+    """Find the nearest centre of each sample, and add samples to ``sums`` unless None.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_features)
-    weight : ndarray of shape (n_samples,)
-    centres : ndarray of shape (n_centres, n_features)
-    labels : ndarray of intp of shape (n_samples,)
-        Receives the indices of the nearest centres.
-    sums : ndarray of shape (n_centres, 1 + n_features) or None
-        The weights of samples, and samples times their weights, are added to the rows
-        of their centres.
+    See the loop of this name; ``sums`` has the shape (n_centres, 1 + n_features).
     """
     cdef intptr_t n = samples.shape[0], D = samples.shape[1], K = centres.shape[0]
     cdef double[::1] halves = 0.5 * np.square(centres).sum(axis=1)
@@ -447,18 +339,9 @@ def distances_to_seeds(
     const double[::1] nearest,
     double[:, ::1] distances,
 ):
-    """Return the weighted sum of squared distances for each of several new seeds.
+    """Return weighted sums of squared distances for each of several new seeds.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_features)
-    weight : ndarray of shape (n_samples,)
-    drawn : ndarray of intp of shape (n_drawn,)
-        Indices of the samples that may become seeds.
-    nearest : ndarray of shape (n_samples,)
-        Squared distances of samples to the nearest of the present seeds.
-    distances : ndarray of shape (at least n_drawn, n_samples)
-        Receives the squared distances to the nearest seed, including the new one.
+    See the loop of this name; ``distances`` has the shape (at least n_drawn, n_samples).
     """
     cdef intptr_t n = samples.shape[0], D = samples.shape[1], n_drawn = drawn.shape[0]
     cdef double[::1] x = np.empty(D * MIXTURE_BYTES // sizeof(double))
@@ -470,6 +353,10 @@ def distances_to_seeds(
             &distances[0, 0], &out[0],
         )
     return sums
+
+
+#: Ends of `best_split`.
+STOPPED, ILL_DEFINED = SPLIT_STOPPED, SPLIT_ILL_DEFINED
 
 
 def best_split(
@@ -484,56 +371,22 @@ def best_split(
     tuple numbers,
     const int[::1] stop,
     double[:, ::1] axes,
-    double[::1] scratch,
     double[::1] best,
     double[::1] moved,
 ):
-    """Find the best split of a component in two.
+    """Find the best split of a component in two; see `split_block`.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_features)
-    coordinates : ndarray of shape (n_samples, n_features)
-        Coordinates of the samples in which axes of splits are computed.
-    weight : ndarray of shape (n_samples,)
-        Weights of the samples in the component.
-    origin : ndarray of shape (n_features,)
-        Origin of the coordinates of the parameters.
-    added : ndarray of shape (n_features,) or (1,)
-        As in `ascent`.
-    prior, whole : ndarray of shape (n_natural,)
-        Natural parameters of the prior, and statistics of the component.
-    kinds : tuple of two int
-        Covariance type and law, see `ascent_block`.
-    numbers : tuple of two float
-        The concentration of the weights, and the number of samples of the component.
-    stop : ndarray of shape (1,)
-        Flag; if another thread sets it, the call returns early.
-    axes : ndarray of shape (3, n_features)
-        Starts of iterations, and a random axis.
-    scratch : ndarray
-        Result of `ascent_scratch` for 6 components.
-    best : ndarray of shape (n_samples,)
-        Receives the shares that the split moves.
-    moved : ndarray of shape (n_natural,)
-        Receives the statistics that it moves.
-
-    Returns
-    -------
-    status : int
-        -1 if stopped, 0 if there is no split, 1, or 2 if the parameters are
-        ill-defined.
-    entropy : float
-        Increase of the entropy of the shares.
+    ``kinds`` are numbers of the covariance type and of its law, and ``numbers`` the
+    concentration of the weights and the number of samples of the component.
+    Returns the status and the increase of the entropy of the shares.
     """
     cdef split_block block
     cdef int status
-    cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0)
     dtype = np.float32 if floating is float else np.float64
     cdef floating[::1] shares = np.empty(samples.shape[0] * SPLITS, dtype)
     cdef double[::1] statistics = np.empty(SPLITS * whole.shape[0])
-    block.ascent.n_samples = samples.shape[0]
-    block.ascent.n_features = samples.shape[1]
+    block.ascent.n_samples, block.ascent.n_features = samples.shape[0], samples.shape[1]
+    block.ascent.n_components = 2 * SPLITS
     block.ascent.kind, block.ascent.law = kinds
     block.ascent.sticks = block.ascent.learned = 0
     block.ascent.samples, block.ascent.origin = &samples[0, 0], &origin[0]
@@ -541,14 +394,15 @@ def best_split(
     block.ascent.added = &added[0]
     block.ascent.concentration, block.count_of_whole = numbers
     block.ascent.steps.scale, block.ascent.freedom_of_scales = 1.0, NULL
-    block.ascent.steps.stop, block.ascent.scratch = &stop[0], &scratch[0]
+    block.ascent.steps.stop = &stop[0]
+    kept = take_scratch(&block.ascent)
     block.coordinates, block.axes = &coordinates[0, 0], &axes[0, 0]
     block.prior, block.whole = &prior[0], &whole[0]
     block.shares, block.statistics = &shares[0], &statistics[0]
     block.best, block.moved = &best[0], &moved[0]
     block.entropy = 0.0
     with nogil:
-        status = run_gaussian_split(floating is float, &block, n_lanes)
+        status = run_gaussian_split(floating is float, &block)
     return status, block.entropy
 
 
@@ -557,26 +411,12 @@ def agglomerate(
     tuple priors,
     intptr_t n_weights,
     intptr_t least,
-    double[::1] scratch,
 ):
     """Merge clusters, and find the partition with the highest evidence.
 
-    Parameters
-    ----------
-    statistics : ndarray of shape (n_clusters, n_natural)
-        Statistics of clusters; replaced by those of the best partition.
-    priors : tuple
-        See `kernel_priors`; the call replaces them by those of the best partition.
-    n_weights, least : int
-        Number of components of the mixture, and number of clusters at which merges end.
-    scratch : ndarray
-        Result of `ascent_scratch` for the number of clusters.
-
-    Returns
-    -------
-    n_best : int
-        Number of clusters of the best partition; 0 if one is ill-defined.
-    evidence : float
+    See `agglomeration_block`; for ``priors``, which the call replaces, see
+    `kernel_priors`.  Returns the number of clusters of the best partition, 0 if one is
+    ill-defined, and its evidence.
     """
     cdef agglomeration_block block
     cdef int is_ill
@@ -585,10 +425,10 @@ def agglomerate(
     set_priors(&block.ascent, priors)
     block.ascent.freedom_of_scales = NULL  # statistics of clusters have no scales
     block.ascent.n_components, block.ascent.n_features = n, priors[2].shape[0]
-    block.ascent.steps.scale, block.ascent.scratch = 1.0, &scratch[0]
+    block.ascent.steps.scale = 1.0
+    kept = take_scratch(&block.ascent)
     block.n_weights, block.least, block.statistics = n_weights, least, &statistics[0, 0]
     block.scratch, block.n_best, block.evidence = &own[0], 0, 0.0
-    cdef intptr_t n_lanes = lanes_scratch(block.ascent.n_features, 1, 0)
     with nogil:
-        is_ill = SIMD.gaussian_agglomeration_f64(&block, n_lanes)
+        is_ill = SIMD.gaussian_agglomeration_f64(&block)
     return 0 if is_ill else block.n_best, block.evidence

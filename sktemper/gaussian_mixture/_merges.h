@@ -287,10 +287,10 @@ static int agglomerate(agglomeration_block *a, ascent_room *room)
 #endif
 
 /* Returns whether a cluster is ill-defined. */
-LOOP int NAME(gaussian_agglomeration)(agglomeration_block *a, intptr_t lanes_size)
+LOOP int NAME(gaussian_agglomeration)(agglomeration_block *a)
 {
     ascent_room room;
-    divide_room(&a->ascent, lanes_size, &room);
+    divide_room(&a->ascent, &room);
     load_priors(&a->ascent, &room);
     return agglomerate(a, &room);
 }

@@ -49,13 +49,12 @@ def agglomerated(model, partition, least=1):
     """
     hyper, _, statistics = partition
     statistics = np.ascontiguousarray(statistics).copy()
-    priors, kinds = kernel_priors(model, hyper), model.family.covariance.kinds
+    priors = kernel_priors(model, hyper)
     n_best, evidence = _kernels.agglomerate(
         statistics,
         priors,
         model.n_components,
         least,
-        _kernels.ascent_scratch(len(statistics), model.n_features, *kinds),
     )
     if n_best == 0:
         raise IllDefined(ILL_DEFINED)

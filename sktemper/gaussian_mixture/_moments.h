@@ -159,6 +159,17 @@ static void NAME(end_moments)(const moments_block *block, intptr_t n_tiles,
     }
 }
 
+/* Returns the size of the scratch memory of `weighted_moments`.  The number of components is
+ * rounded up to whole tiles of even height. */
+LOOP intptr_t NAME(moments_size)(intptr_t n_components, intptr_t n_features,
+                                 intptr_t n_moments)
+{
+    const intptr_t width = n_components + n_components / 3 + 2;
+    const intptr_t some = n_moments < MOMENT_COLUMNS ? n_moments : MOMENT_COLUMNS;
+    return MOMENT_ROWS * (width + n_features + some + SIMD_BYTES)
+           + width * (n_moments + SIMD_BYTES);
+}
+
 /* Computes weighted sums of moments.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(weighted_moments)(moments_block *block)
 {

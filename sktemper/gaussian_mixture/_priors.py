@@ -263,7 +263,6 @@ def learned_priors(model, hyper, statistics, scale=1.0, whole=True):
         Whether a step goes all the way to the result.
     """
     priors = kernel_priors(model, hyper)
-    sizes = model.n_components, model.n_features, *model.family.covariance.kinds
     counts = np.ascontiguousarray(model.weights.counts(statistics.weights))
     is_learned = _kernels.learn_priors(
         np.array(statistics.components, dtype=np.float64).ravel(),
@@ -271,7 +270,6 @@ def learned_priors(model, hyper, statistics, scale=1.0, whole=True):
         scale,
         whole,
         priors,
-        _kernels.ascent_scratch(*sizes, model.family.has_scales),
     )
     return with_learned(hyper, priors) if is_learned else hyper
 

@@ -195,15 +195,14 @@ static intptr_t NAME(large_splits)(const split_block *s, const ascent_room *room
 }
 
 /* Finds the best split; returns its status, see `_blocks.h`. */
-LOOP int NAME(gaussian_split)(split_block *s, intptr_t lanes_size)
+LOOP int NAME(gaussian_split)(split_block *s)
 {
     ascent_block *b = &s->ascent;
     const intptr_t D = b->n_features;
     double entropies[SPLITS] = {0}, values[SPLITS], most = -HUGE_VAL;
     ascent_room room;
     intptr_t n = SPLITS, found = SPLIT_NONE;
-    b->n_components = 2 * SPLITS;
-    divide_room(b, lanes_size, &room);
+    divide_room(b, &room);
     REAL *shares = s->shares;
     for (intptr_t i = 0; i < b->n_samples; i++)
         shares[i] = 1;
