@@ -1,7 +1,6 @@
 """Checkpoints of a fit: pickles of the estimator at regular steps."""
 
 import hashlib
-import os
 import pickle
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from .._engine import is_finished
 from .._utils._arguments import positive_int
+from .._utils._files import replacing
 from .._utils._results import install_results, portable_copy
 
 #: Names of the files of an unfinished and of a finished fit.
@@ -122,14 +122,10 @@ class Checkpoints:
         The digest of the pickle follows it in the file; `pickle.load` ignores it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        part = self.folder / f"{name}.part"
-        with open(part, "w+b") as file:
+        with replacing(self.folder / name) as file:
             cloudpickle.dump(portable_copy(self.estimator), file, protocol=5)
             file.seek(0)
             file.write(hashlib.file_digest(file, "blake2b").digest())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self.folder / name)
 
 
 def _progress(state):

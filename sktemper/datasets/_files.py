@@ -9,8 +9,8 @@ import zlib
 
 import numpy as np
 
-#: Ending of the names of incomplete files.
-TEMPORARY = ".part"
+from .._utils._files import replacing
+
 #: Number of bytes that are read at a time from a large file.
 BYTES_AT_ONCE = 2**20
 
@@ -20,19 +20,11 @@ def _write(path, pieces):
 
     The file takes the place of ``path`` once it is complete and on disk.
     """
-    temporary, crc = path.with_name(path.name + TEMPORARY), 0
-    try:
-        with open(temporary, "wb") as file:
-            for piece in pieces:
-                file.write(piece)
-                crc = zlib.crc32(piece, crc)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:  # such as a full disk, where the incomplete file takes space
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    crc = 0
+    with replacing(path) as file:
+        for piece in pieces:
+            file.write(piece)
+            crc = zlib.crc32(piece, crc)
     _sync_folder(path.parent)
     return crc
 

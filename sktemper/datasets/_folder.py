@@ -14,11 +14,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from .._utils._notices import warn
-from ._files import TEMPORARY, make_folder, read_json, write_json
+from .._utils._files import TEMPORARY
+from ._files import make_folder, read_json, write_json
 
 #: Names of files: the description of a finished collection, which is written last; the
-#: settings of an unfinished first collection; and the names of the features.
+#: settings and progress of an unfinished first collection; the names of the features.
 META, UNFINISHED, NAMES = "meta.json", "unfinished.json", "feature_names.json"
 #: Files with the labels of ratings.
 LABELS = ("user_labels.npy", "item_labels.npy")
@@ -95,53 +95,31 @@ class Target:
 
     A first collection continues an interrupted conversion with the same settings,
     unless ``overwrite`` is True.  A replacement starts from the beginning.  ``files``
-    is the subfolder of the files that are written.
+    is the subfolder of the files that are written, and ``progress`` the dict that was
+    last given to `store`, which is empty for a new conversion.
     """
 
     def __init__(self, folder, settings, overwrite):
-        self.folder, self.replaces = folder, (folder / META).exists()
-        unfinished = folder / UNFINISHED
-        generations = _generations(folder)
+        self.folder, self.settings, self.progress = folder, settings, {}
+        self.replaces = (folder / META).exists()
+        unfinished, generations = folder / UNFINISHED, _generations(folder)
         if self.replaces or overwrite or not unfinished.exists():
             current = _current(folder) if self.replaces else None
             self.generation = 1 + max([current or 0, *generations])
             if current is not None or not self.replaces:
                 self._remove_others(current)
-            if not self.replaces:
-                write_json(unfinished, settings)
+            self.store({})
         else:
             self.generation = max(generations, default=1)
-            _check_settings(unfinished, settings)
+            self.progress = _progress(unfinished, settings)
         self.files = generation_folder(folder, self.generation)
         make_folder(self.files)
 
-    def resume(self, what, check, restore=lambda n_notes: None):
-        """Return the notes of an interrupted conversion, up to the first damaged one.
-
-        A note is a JSON file that is written after a shard or a run, ``what``.
-        ``check(number, note)`` raises a ValueError if the files of a note are damaged,
-        and ``restore(n_notes)`` if no note can be used.  Later files are removed.
-        """
-        notes, damage = [], None
-        try:
-            while (path := self.files / f"{what}-{len(notes):05d}.json").exists():
-                note = read_json(path)
-                check(len(notes), note)
-                notes.append(note)
-        except ValueError as error:
-            damage = error
-        try:
-            if notes:
-                restore(len(notes))
-        except ValueError as error:
-            notes, damage = [], error
-        if damage is not None:
-            warn(
-                f"{damage} The conversion in {self.folder} goes on from {what} "
-                f"{len(notes)}; this and all later {what}s are written again."
-            )
-        remove(self.files, what, first=len(notes))
-        return notes
+    def store(self, progress):
+        """Store from where a first collection can continue."""
+        if not self.replaces:
+            unfinished = self.settings | {"progress": progress}
+            write_json(self.folder / UNFINISHED, unfinished)
 
     def commit(self, meta, names):
         """Make the files with these names the current collection of the folder."""
@@ -227,21 +205,14 @@ def _remove_folder(path):
         path.rmdir()
 
 
-def remove(folder, what, first=0):
-    """Remove files like ``run-00001.npy`` whose index is at least ``first``."""
-    for path in folder.glob(f"{what}-*"):
-        if int(re.search(r"\d+", path.name)[0]) >= first:
-            path.unlink()
-
-
 def _unlink(path):
     """Remove a file if possible; otherwise the next writer tries again."""
     with contextlib.suppress(OSError):
         path.unlink()
 
 
-def _check_settings(path, settings):
-    """Raise if an interrupted conversion had other settings."""
+def _progress(path, settings):
+    """Return the progress of an interrupted conversion; raise on other settings."""
     before = read_json(path)
     changed = [name for name in sorted(settings) if before.get(name) != settings[name]]
     if changed:
@@ -250,3 +221,4 @@ def _check_settings(path, settings):
             f"({', '.join(changed)} differ); continue it with the same arguments, or "
             "start over with overwrite=True."
         )
+    return before.get("progress", {})

@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from .._utils._arguments import WholeNumber
+from .._utils._notices import warn
 from ._blocks import index_dtype, joined, summary
-from ._files import check_crc, open_npy, read_json, write_json, write_npy
+from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import NAMES
 
 #: If the number of rows of a shard is not given: approximate number of entries of a
@@ -102,84 +103,49 @@ def check_batches(batches):
         )
 
 
-class Stamps:
-    """Stamps of batches, which must be the same when a conversion continues.
-
-    The first ``n_noted`` stamps are in notes on disk.
-    """
-
-    def __init__(self, folder, notes):
-        self.folder = folder
-        self.known = [tuple(stamp) for note in notes for stamp in note["stamps"]]
-        self.n_noted = len(self.known)
-
-    def new(self):
-        """Return the stamps for the next note."""
-        stamps = self.known[self.n_noted :]
-        self.n_noted = len(self.known)
-        return stamps
-
-    def check(self, number, stamp):
-        """Add the stamp of a new batch; raise if a known batch has another."""
-        if number == len(self.known):
-            self.known.append(stamp)
-        elif self.known[number] != stamp:
-            self._refuse(f"Batch {number} differs from the batch given")
-
-    def check_number(self, n_batches):
-        """Raise if there are fewer batches than before an interruption."""
-        if n_batches < len(self.known):
-            n_known = len(self.known)
-            self._refuse(f"There are {n_batches} batches, but at least {n_known}")
-
-    def _refuse(self, what):
-        raise ValueError(
-            f"{what} when the conversion in {self.folder} was interrupted. Give the "
-            "same batches, or start over with overwrite=True."
-        )
-
-
 class ShardWriter:
-    """Writer of blocks as shards.
+    """Writer of blocks as shards, which continues after the last complete shard.
 
-    Each shard has a note, a JSON file.  It describes the values, and tells which
-    batches are completely written up to the end of this shard.  The state of ``words``,
-    a `HashedWords` or None, is written with each shard, and restored when a conversion
-    continues.  ``names`` are those of the features, if they are known before the rows.
+    After each shard, the progress of the conversion is stored: descriptions of all
+    shards; ``ends``, the batch and the row that follow each of them; ``stamps`` of the
+    batches, which must be the same when the conversion continues; and the state of
+    ``words``, a `HashedWords` or None.  The progress of ratings is not stored, because
+    their order is known only after all batches.  ``names`` are those of the features,
+    if they are known before the rows.
     """
 
     def __init__(self, target, kind, shard_rows=None, words=None, names=None):
         self.target, self.folder, self.kind = target, target.files, kind
         self.words, self.names = words, names
         self.shard_rows = None if shard_rows is None else int(shard_rows)
-        self.n_features, self.position = None, (0, 0)
-        self.blocks, self.buffered = [], 0
-        notes = target.resume("shard", self._check_note, self._restore_words)
-        self.stamps = Stamps(target.folder, notes)
-        self.shards = [note["shard"] for note in notes]
-        if notes:
-            last = notes[-1]
-            self.position = tuple(last["position"])
-            self.n_features, self.shard_rows = last["n_features"], last["shard_rows"]
+        self.shards, self.ends, self.stamps = [], [], []
+        self.n_features, self.blocks, self.buffered = None, [], 0
+        if target.progress:
+            self._resume(**target.progress)
 
-    def _files(self, number, shard, n_features):
-        return ShardFiles(self.folder, number, shard, self.kind, n_features)
+    def _resume(self, shards, ends, stamps, n_features, shard_rows, words):
+        """Continue after the shards that are intact."""
+        self.n_features, self.shard_rows = n_features, shard_rows
+        self.stamps = list(map(tuple, stamps))
+        n_intact = 0
+        try:
+            for number, shard in enumerate(shards):
+                self._files(number, shard).check()
+                n_intact += 1
+        except ValueError as damage:
+            # words are known after the last shard only
+            n_intact = n_intact if self.words is None else 0
+            warn(
+                f"{damage} The conversion in {self.target.folder} goes on from shard "
+                f"{n_intact}; this and all later shards are written again."
+            )
+        else:
+            if self.words is not None:
+                self.words.restore(words)
+        self.shards, self.ends = shards[:n_intact], ends[:n_intact]
 
-    def _check_note(self, number, note):
-        self._files(number, note["shard"], note["n_features"]).check()
-
-    def _words_file(self, n_shards):
-        """Return the file of the words of ``n_shards`` shards; two files alternate."""
-        return self.folder / f"words-{n_shards % 2}.json"
-
-    def _restore_words(self, n_shards):
-        if self.words is None:
-            return
-        path = self._words_file(n_shards)
-        state = read_json(path)
-        if state["n_shards"] != n_shards:
-            raise ValueError(f"{path} does not have the words of {n_shards} shards.")
-        self.words.restore(state)
+    def _files(self, number, shard):
+        return ShardFiles(self.folder, number, shard, self.kind, self.n_features)
 
     def write(self, batches, stamp, convert, after=lambda batch: None):
         """Write the rows of batches, except rows that are already written.
@@ -188,22 +154,38 @@ class ShardWriter:
         or raises an error.  ``convert(batch, number)`` returns its `Block`.
         ``after(batch)`` is called for each new batch, after its rows were added.
         """
-        number = -1
+        start, start_row = self.ends[-1] if self.ends else (0, 0)
+        n_batches = 0
         for number, batch in enumerate(batches):
+            n_batches += 1
             n_rows, _ = found = stamp(batch, number)
-            self.stamps.check(number, found)
-            if number < self.position[0] or n_rows == 0:
+            self._check_stamp(number, found)
+            if number < start or n_rows == 0:
                 continue
             block = convert(batch, number)
             self._check_width(block, number)
-            first = self.position[1] if number == self.position[0] else 0
-            self._add(number, block, first)
+            self._add(number, block, start_row if number == start else 0)
             after(batch)
-        self.stamps.check_number(number + 1)
+        if n_batches < len(self.stamps):
+            n_known = len(self.stamps)
+            self._refuse(f"There are {n_batches} batches, but at least {n_known}")
         if self.buffered:
-            self._cut((number + 1, 0))
+            self._cut((n_batches, 0))
         if not self.shards:
             raise ValueError("The batches have no rows.")
+
+    def _check_stamp(self, number, stamp):
+        """Add the stamp of a new batch; raise if a known batch has another."""
+        if number == len(self.stamps):
+            self.stamps.append(stamp)
+        elif self.stamps[number] != stamp:
+            self._refuse(f"Batch {number} differs from the batch given")
+
+    def _refuse(self, what):
+        raise ValueError(
+            f"{what} when the conversion in {self.target.folder} was interrupted. Give "
+            "the same batches, or start over with overwrite=True."
+        )
 
     def _check_width(self, block, number):
         known = self.n_features or block.n_features
@@ -236,25 +218,24 @@ class ShardWriter:
                 f"There are {len(names)} feature names for {self.n_features} columns."
             )
 
-    def _cut(self, position):
-        """Write the collected rows as a shard; note the position to continue from."""
-        number = len(self.shards)
+    def _cut(self, end):
+        """Write the collected rows as a shard; ``end`` is where to continue."""
         shard = joined([summary(block) for block in self.blocks])
-        files = self._files(number, shard, self.n_features)
-        shard["crc"] = files.write(self.blocks)
-        if self.words is not None:
-            state = {"n_shards": number + 1, **self.words.state()}
-            write_json(self._words_file(number + 1), state)
-        note = {
-            "shard": shard,
-            "shard_rows": self.shard_rows,
-            "n_features": self.n_features,
-            "position": position,
-            "stamps": self.stamps.new(),
-        }
-        write_json(self.folder / f"shard-{number:05d}.json", note)
+        shard["crc"] = self._files(len(self.shards), shard).write(self.blocks)
         self.shards.append(shard)
+        self.ends.append(end)
         self.blocks, self.buffered = [], 0
+        if self.kind != "ratings":
+            self.target.store(
+                {
+                    "shards": self.shards,
+                    "ends": self.ends,
+                    "stamps": self.stamps,
+                    "n_features": self.n_features,
+                    "shard_rows": self.shard_rows,
+                    "words": None if self.words is None else self.words.state(),
+                }
+            )
 
     def finish(self, names=None, files=None):
         """Write the description, which makes the shards the current collection.
@@ -267,7 +248,7 @@ class ShardWriter:
             files[NAMES] = write_json(self.folder / NAMES, {"names": list(names)})
         kept = set(files)
         for number, shard in enumerate(self.shards):
-            shard_files = self._files(number, shard, self.n_features)
+            shard_files = self._files(number, shard)
             maps = shard_files.mapped()
             if self.target.replaces:
                 shard_files.check(maps)

@@ -15,12 +15,12 @@ from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
 from .._utils._validation import check_unmasked
-from ._blocks import Block, checksum
+from ._blocks import Block
 from ._collection import Collection, open_ratings
-from ._files import check_crc, open_npy, write_json, write_npy
-from ._folder import LABELS, remove, writing
+from ._files import open_npy, write_npy
+from ._folder import LABELS, writing
 from ._ratings import DUPLICATES, csr_of_keys, labels_of, merged
-from ._shards import PARAMETERS, ShardWriter, Stamps, check_batches
+from ._shards import PARAMETERS, ShardWriter, check_batches
 from ._write import MOST_EXACT, check_numbers, stored, write_counts
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
@@ -48,6 +48,9 @@ def write_ratings(
 
     Parameters
     ----------
+    folder : str or path
+        A new or empty folder; or a folder with an interrupted conversion, which starts
+        again, because ratings are sorted only after all batches have been read.
     batches : iterable
         Triples (users, items, ratings) of array-likes of shape (n_ratings,), or tables
         with the columns ``user``, ``item`` and ``rating``, or with three columns in
@@ -96,10 +99,9 @@ def write_ratings(
         "duplicates": duplicates,
     }
     with writing(folder, settings, overwrite) as target:
-        runs = _Runs(target)
+        runs = _Runs(target.files)
         runs.gather(batches)
-        remove(target.files, "shard")  # the ranges may be others than before
-        merge = _Merge(target.files, runs.number, duplicates)
+        merge = _Merge(target.files, runs, duplicates)
         writer = ShardWriter(target, "ratings", shard_rows)
         writer.write(merge.ranges(), lambda triples, _: (len(triples), 0), merge.block)
         writer.finish(files=merge.write_labels())
@@ -112,37 +114,26 @@ def write_ratings(
 class _Runs:
     """Triples on disk, in runs that are each sorted by user."""
 
-    def __init__(self, target):
-        self.folder, self.gathered, self.n_bytes = target.files, [], 0
-        notes = target.resume("run", self._check)
-        self.stamps, self.number = Stamps(target.folder, notes), len(notes)
-        self.kinds = notes[-1]["kinds"] if notes else {}
-
-    def _check(self, number, note):
-        check_crc(self.folder / f"run-{number:05d}.npy", note["crc"])
-
-    def _file(self, what):
-        return self.folder / f"run-{self.number:05d}.{what}"
+    def __init__(self, folder):
+        self.folder, self.paths, self.kinds = folder, [], {}
 
     def gather(self, batches):
-        """Write the triples of batches, except batches that are already on disk."""
-        n_done, number = self.stamps.n_noted, -1
+        """Write the triples of batches."""
+        gathered, n_bytes = [], 0
         for number, batch in enumerate(batches):
             triples = users, items, ratings = triples_of(batch, number)
-            stamp = len(ratings), checksum(*(column[:1] for column in triples))
-            self.stamps.check(number, stamp)
-            if number < n_done or len(ratings) == 0:
+            if len(ratings) == 0:
                 continue
             self._check_kind("users", users, number)
             self._check_kind("items", items, number)
-            self.gathered.append(triples)
-            self.n_bytes += sum(column.nbytes for column in triples)
-            if self.n_bytes >= BYTES_AT_ONCE:
-                self._flush()
-        self.stamps.check_number(number + 1)
-        if self.gathered:
-            self._flush()
-        if not self.number:
+            gathered.append(triples)
+            n_bytes += sum(column.nbytes for column in triples)
+            if n_bytes >= BYTES_AT_ONCE:
+                self._write(gathered)
+                gathered, n_bytes = [], 0
+        if gathered:
+            self._write(gathered)
+        if not self.paths:
             raise ValueError("The batches have no ratings.")
 
     def _check_kind(self, name, labels, number):
@@ -153,18 +144,21 @@ class _Runs:
                 f"Batch {number} has {name} that are {kind}; before they were {before}."
             )
 
-    def _flush(self):
-        columns = [np.concatenate(c) for c in zip(*self.gathered, strict=True)]
+    def _write(self, triples):
+        columns = [np.concatenate(column) for column in zip(*triples, strict=True)]
         order = np.argsort(columns[0], kind="stable")
-        names = ("user", "item", "rating")
-        dtype = [(n, c.dtype) for n, c in zip(names, columns, strict=True)]
-        run = np.empty(len(order), dtype=dtype)
-        for name, column in zip(names, columns, strict=True):
-            run[name] = column[order]
-        crc = write_npy(self._file("npy"), [run], run.dtype, run.shape)
-        note = {"stamps": self.stamps.new(), "kinds": self.kinds, "crc": crc}
-        write_json(self._file("json"), note)
-        self.number, self.gathered, self.n_bytes = self.number + 1, [], 0
+        names = "user", "item", "rating"
+        columns = dict(zip(names, columns, strict=True))
+        run = np.empty(len(order), [(name, columns[name].dtype) for name in names])
+        for name in names:
+            run[name] = columns[name][order]
+        path = self.folder / f"run-{len(self.paths):05d}.npy"
+        write_npy(path, [run], run.dtype, run.shape)
+        self.paths.append(path)
+
+    def __iter__(self):
+        """Iterate over the runs, each mapped from disk."""
+        return map(open_npy, self.paths)
 
 
 # -- ranges --------------------------------------------------------------------------
@@ -173,38 +167,30 @@ class _Runs:
 class _Merge:
     """Division of the triples of all runs into ranges of users."""
 
-    def __init__(self, folder, n_runs, duplicates):
-        self.folder, self.n_runs, self.duplicates = folder, n_runs, duplicates
+    def __init__(self, folder, runs, duplicates):
+        self.folder, self.runs, self.duplicates = folder, runs, duplicates
         self.n_ranges, self.n_users, self.user_dtypes = 0, 0, []
         items, looked_at = [], []
-        for number in range(n_runs):
-            run = self._run(number)
+        for run in runs:
             items = [np.unique(np.concatenate([*items, np.unique(run["item"])]))]
             looked_at.append(run["user"][::LOOKED_AT])
         self.items = items[0]
         self.starts = self._starts(np.sort(np.concatenate(looked_at)))
 
-    def _run(self, number):
-        return open_npy(self.folder / f"run-{number:05d}.npy")
-
     def _starts(self, users):
         """Return the start of each range in each run, and the length of each run."""
-        row_bytes = max(self._run(n).itemsize for n in range(self.n_runs))
+        row_bytes = max(run.itemsize for run in self.runs)
         step = max(BYTES_AT_ONCE // (row_bytes * LOOKED_AT), 1)
         bounds = np.unique(users[step::step])
-        starts = []
-        for number in range(self.n_runs):
-            run = self._run(number)
-            inner = np.searchsorted(run["user"], bounds)
-            starts.append(np.concatenate([[0], inner, [len(run)]]))
-        return np.array(starts)
+        inner = [np.searchsorted(run["user"], bounds) for run in self.runs]
+        lengths = [len(run) for run in self.runs]
+        return np.column_stack([np.zeros_like(lengths), inner, lengths])
 
     def ranges(self):
         """Yield the triples of each range; equal pairs are in the order of batches."""
-        for bounds in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
-            pieces = enumerate(zip(*bounds, strict=True))
-            pieces = [self._run(number)[slice(*ends)] for number, ends in pieces]
-            triples = np.concatenate(pieces)
+        for first, last in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
+            ends = zip(self.runs, first, last, strict=True)
+            triples = np.concatenate([run[start:stop] for run, start, stop in ends])
             if len(triples):
                 yield triples
 

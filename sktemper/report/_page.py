@@ -11,6 +11,8 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from .._utils._files import TEMPORARY, replacing
+
 #: A placeholder in the template.
 FIELD = re.compile(r"\{\{(\w+)\}\}")
 
@@ -94,21 +96,14 @@ def write_page(path, page):
     """
     target, before = _resolve_target(path)
     # a short name, because the name of the page may have the maximum length already
-    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # the umask applies to a new file; while a file is replaced, the temporary file is
-    # readable for its owner only, as the replaced file may not be public
-    descriptor = os.open(temporary, flags, 0o666 if before is None else 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(page.encode())
-            file.flush()
-            os.fsync(file.fileno())
+    temporary = target.with_name(f".{secrets.token_hex(8)}{TEMPORARY}")
+    # while a file is replaced, the temporary file is readable for its owner only,
+    # because the replaced file may not be public
+    mode = 0o666 if before is None else 0o600
+    with replacing(target, temporary, mode) as file:
+        file.write(page.encode())
         if before is not None:
             _copy_attributes(target, before, temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
     return path
 
 
