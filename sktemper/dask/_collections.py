@@ -30,7 +30,7 @@ def _is_among(rows, known):
     return bool((known[places] == rows).all())
 
 
-class Part(ByRows):
+class ClusterPart(ByRows):
     """Reference to a part on the cluster.
 
     ``lies`` is the argument by which a task gets the part, such as a future.
@@ -60,7 +60,7 @@ class ClusterData(Data):
     """
 
     def __init__(self, cluster, places, validated, source, run, after):
-        parts = [Part(*place, i, self) for i, place in enumerate(places)]
+        parts = [ClusterPart(*place, i, self) for i, place in enumerate(places)]
         super().__init__(parts, validated, source, run)
         self.cluster, self.after = cluster, after
         self._on_cluster = [
@@ -184,28 +184,27 @@ class OnCluster(Source):
         ]
         abouts = cluster.results([cluster.submit(_remote.about, one) for one in valid])
         check_widths(abouts)
-        for category, message in dict.fromkeys(
-            message for about in abouts for message in about.messages
-        ):
+        messages = (message for about in abouts for message in about.messages)
+        for category, message in dict.fromkeys(messages):
             warn(message, category)
-        places = [
-            (one, about.shape[0])
-            for one, about in zip(valid, abouts, strict=True)
-            if about.shape[0]
-        ]
-        extremes = validate(
-            _extremes_of([about for about in abouts if about.shape[0]] or abouts)
-        )
-        n_rows = sum(about.shape[0] for about in abouts)
-        run = ROWS_TOGETHER if n_rows > MOST_SINGLE_ROWS else 1
+        sizes = [about.shape[0] for about in abouts]
+        places = [place for place in zip(valid, sizes, strict=True) if place[1]]
+        filled = [about for about in abouts if about.shape[0]]
+        extremes = validate(_extremes_of(filled or abouts))
+        run = ROWS_TOGETHER if sum(sizes) > MOST_SINGLE_ROWS else 1
         return ClusterData(cluster, places, [extremes], self.X, run, self.after)
+
+
+def are_all(X, kind):
+    """Return whether data are a list of objects of a kind."""
+    return isinstance(X, list) and bool(X) and all(isinstance(x, kind) for x in X)
 
 
 def blocks_of(X, client):
     """Return the futures of the blocks of a collection, in their order, or raise."""
-    if isinstance(X, list) and X and all(isinstance(x, distributed.Future) for x in X):
+    if are_all(X, distributed.Future):
         return X
-    if isinstance(X, list) and X and all(isinstance(x, Delayed) for x in X):
+    if are_all(X, Delayed):
         return client.compute(X)
     if isinstance(X, Delayed) or not (
         dask.is_dask_collection(X) and hasattr(X, "numblocks")
@@ -233,10 +232,10 @@ def not_a_collection(X):
 def _extremes_of(abouts):
     """Return a matrix with the smallest and largest value, and NaN if there is one."""
     dtype = np.result_type(*(about.dtype for about in abouts))
-    values = [about.least for about in abouts if about.least is not None]
-    values += [about.largest for about in abouts if about.largest is not None]
+    ends = [end for about in abouts for end in about.ends]
+    values = [end for end in ends if end == end]
     values = list(dict.fromkeys([min(values), max(values)])) if values else []
-    if any(about.has_nan for about in abouts):
+    if any(end != end for end in ends):
         values.append(np.nan)
     shape = sum(about.shape[0] for about in abouts), abouts[0].shape[1]
     is_sparse = all(about.is_sparse for about in abouts)

@@ -14,12 +14,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine import Source
-from .._estimator import mean_score
 from .._utils._docstrings import completed_by
 from .._utils._results import portable_copy
 from .._utils._typing import DataLike
 from ._cluster import client_of
-from ._collections import OnCluster, not_a_collection
+from ._collections import OnCluster, are_all, not_a_collection
 from ._fit import estimator_of, fit, given_arguments, weights_of
 
 if TYPE_CHECKING:
@@ -175,8 +174,7 @@ def score_samples(
 def _lazily(estimator, method, X, client, covariates=None):
     check_is_fitted(estimator_of(estimator), "state_")
     getattr(estimator, method)  # raises if the model has no such method
-    X = _array_of(estimator, X)
-    n_features = estimator.n_features_in_
+    X, n_features = _array_of(estimator, X), estimator.n_features_in_
     if X.shape[1:] != (n_features,) and not np.isnan(X.shape[1]):
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -189,6 +187,9 @@ def _lazily(estimator, method, X, client, covariates=None):
     model = portable_copy(estimator, n_jobs=1)
     model._warned = {"hot": True}
     meta = _result_of(np.zeros((1, n_features)), model, method, None, {})[:0]
+    shape = {"drop_axis": 1}
+    if meta.ndim == 2:
+        shape = {"chunks": (X.chunks[0], (meta.shape[1],))}
     if client is not None:
         model = client_of(client).scatter(model, hash=False)
     one = dask.delayed(model, name=f"fitted-{uuid.uuid4().hex}", traverse=False)
@@ -201,11 +202,7 @@ def _lazily(estimator, method, X, client, covariates=None):
         name=f"{method}-{uuid.uuid4().hex}",
         dtype=meta.dtype,
         meta=meta,
-        **(
-            {"drop_axis": 1}
-            if meta.ndim == 1
-            else {"chunks": (X.chunks[0], (meta.shape[1],))}
-        ),
+        **shape,
     )
 
 
@@ -228,19 +225,19 @@ def _array_of(estimator, X):
             raise ValueError(f"Expected a dask array of two dimensions, got {X!r}.")
         return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
     if isinstance(X, Source):
-        blocks = []
-        for part in X.parts:
-            rows = dask.delayed(part, traverse=False).rows(slice(None))
-            shape = part.n_rows, estimator.n_features_in_
-            blocks.append(da.from_delayed(rows, shape, meta=np.zeros((0, 0))))
-        return da.concatenate(blocks)
-    if isinstance(X, list) and X:
-        if all(isinstance(x, Delayed | distributed.Future) for x in X):
-            shape = (np.nan, estimator.n_features_in_)
-            meta = np.zeros((0, 0))
-            blocks = [da.from_delayed(x, shape, meta=meta) for x in X]
-            return da.concatenate(blocks, allow_unknown_chunksizes=True)
-    raise not_a_collection(X)
+        parts = [dask.delayed(part, traverse=False) for part in X.parts]
+        blocks = [part.rows(slice(None)) for part in parts]
+        sizes = [part.n_rows for part in X.parts]
+    elif are_all(X, Delayed | distributed.Future):
+        blocks, sizes = X, [np.nan] * len(X)
+    else:
+        raise not_a_collection(X)
+    width, meta = estimator.n_features_in_, np.zeros((0, 0))
+    blocks = [
+        da.from_delayed(block, (size, width), meta=meta)
+        for block, size in zip(blocks, sizes, strict=True)
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
 # -- numbers ---------------------------------------------------------------------------
@@ -288,25 +285,7 @@ def score(
     >>> round(found - mixture.score(samples), 6) + 0.0
     0.0
     """
-    check_is_fitted(estimator_of(estimator), "state_")
-    given_arguments(estimator, covariates=covariates)
-    source, weight = OnCluster(client_of(client), X), weights_of(sample_weight)
-    with estimator._fitted_problem(source, weight, covariates) as problem:
-        weight, labels = problem.sample_weight, problem.labels
-        of_rows = np.ones(len(problem.data)) if weight is None else weight
-        of_rows = np.column_stack([of_rows, np.full_like(of_rows, -1.0)])
-        if labels is not None:
-            of_rows[:, 1] = labels
-        hyper = estimator._hyper_of_predictions()
-        prepared = problem.model.prepare(estimator.state_.globals_, hyper)
-        blocks = problem.map(_score_of_block, prepared, values=of_rows)
-        return mean_score(*np.sum(list(blocks), axis=0))
-
-
-def _score_of_block(model, block, prepared, of_rows):
-    weight, labels = of_rows.T
-    prepared = model.prepared_for(prepared, labels.astype(np.intp))
-    return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
+    return _over_all(estimator, "score", X, client, sample_weight, covariates)
 
 
 @completed_by(score)
@@ -350,7 +329,11 @@ def lower_bound(
     >>> round(found - mixture.lower_bound(samples), 6) + 0.0
     0.0
     """
+    return _over_all(estimator, "lower_bound", X, client, sample_weight, covariates)
+
+
+def _over_all(estimator, method, X, client, sample_weight, covariates):
     check_is_fitted(estimator_of(estimator), "state_")
     more = given_arguments(estimator, covariates=covariates)
     source, weight = OnCluster(client_of(client), X), weights_of(sample_weight)
-    return estimator.lower_bound(source, sample_weight=weight, **more)
+    return getattr(estimator, method)(source, sample_weight=weight, **more)

@@ -175,7 +175,7 @@ def rows_of(part, rows):
 
 
 # -- blocks ----------------------------------------------------------------------------
-class Block(InMemory):
+class ClusterBlock(InMemory):
     """A valid block, whose size Dask uses to place tasks.
 
     ``messages`` are the categories and messages of the warnings of validation.
@@ -194,38 +194,32 @@ class Block(InMemory):
 class About(NamedTuple):
     """Summary of a block for the driver.
 
-    ``least`` and ``largest`` are the smallest and largest stored value other than NaN;
-    None without such values.
+    ``ends`` are the smallest and the largest stored value other than NaN, and NaN if it
+    occurs.
     """
 
     shape: tuple
     dtype: Any
     is_sparse: bool
-    least: Any
-    largest: Any
-    has_nan: bool
+    ends: tuple
     messages: tuple
 
 
 def checked(shipped, X):
-    """Validate a matrix and return a `Block`; an empty matrix is not validated."""
+    """Return a matrix as a `ClusterBlock`, validated unless it is empty."""
     shape = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
-        return Block(X)
+        return ClusterBlock(X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         X = shipped.load()(X)
-    return Block(X, tuple((one.category, str(one.message)) for one in caught))
+    return ClusterBlock(X, tuple((one.category, str(one.message)) for one in caught))
 
 
 def about(block):
     X = block.X
-    values = X.data if sparse.issparse(X) else X
-    has_nan = values.dtype.kind == "f" and bool(np.isnan(values).any())
-    least = largest = None
-    if values.size and not (has_nan and np.isnan(values).all()):
-        least, largest = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
     is_sparse = sparse.issparse(X)
-    return About(
-        X.shape, values.dtype, is_sparse, least, largest, has_nan, block.messages
-    )
+    values, ends = X.data if is_sparse else X, ()
+    if values.size:  # the minimum is NaN if NaN occurs
+        ends = tuple(f.reduce(values, None) for f in (np.fmin, np.fmax, np.minimum))
+    return About(X.shape, values.dtype, is_sparse, ends, block.messages)
