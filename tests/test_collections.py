@@ -599,8 +599,9 @@ def test_ratings_in_tables(tmp_path):
         ((["a" * 257], [1], [1]), ValueError, "256 characters"),
         (([1, 2], np.array([1, "a"], dtype=object), [1, 1]), TypeError, "int, str"),
         ((["a"], [1], [1]), TypeError, "users that are strings"),
-        (([1], [1], [np.inf]), ValueError, "missing or infinite"),
-        (([1], [1], ["x"]), ValueError, "no numbers"),
+        (([1], [1], [np.inf]), ValueError, "Batch 1: ratings contains infinity"),
+        (([1], [1], [np.nan]), ValueError, "Batch 1: ratings contains NaN"),
+        (([1], [1], ["x"]), ValueError, "could not convert string to float"),
         (([2**63], [1], [1]), TypeError, "64 bits"),
     ],
 )

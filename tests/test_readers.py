@@ -438,7 +438,7 @@ def test_lines_are_those_of_the_file(size, write, monkeypatch):
     for text in "", "\n", "a", "a\n", "\na", "a\r\n\r\nlong one\n\n", "\n\n\nb":
         path = write("a.txt", text)
         lines = [line.rstrip("\r\n") for line in text.splitlines(keepends=True)]
-        found = list(_lines.Lines(path))
+        found = list(_lines.TextFile(path))
         assert [line.decode() for chunk in found for line in chunk.lines] == lines
         numbers = [number for chunk in found for number in chunk.numbers]
         assert numbers == list(range(1, len(lines) + 1))

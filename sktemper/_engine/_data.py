@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from .._utils._cache import LastCall
-from .._utils._csr import are_consecutive
 from .._utils._linalg import sparse_rows
 from .._utils._sklearn import csr_container
 
@@ -106,7 +105,7 @@ def cuts(n_rows, size):
 def as_slice(rows):
     """Return rows as a slice if they are consecutive, so that indexing makes a view."""
     first, last = int(rows[0]), int(rows[-1])
-    if last - first == len(rows) - 1 and are_consecutive(rows):
+    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
         return slice(first, last + 1)
     return rows
 

@@ -206,8 +206,8 @@ ALWAYS_INLINE void NAME(transpose)(VECTOR *rows)
     VECTOR next[LANES];
     for (intptr_t stage = 1; stage < LANES; stage *= 2) {
         for (intptr_t r = 0; r < LANES / 2; r++) {
-            next[r] = SHUFFLE(rows[2 * r], rows[2 * r + 1], INTEGER, NAME(EVEN));
-            next[r + LANES / 2] = SHUFFLE(rows[2 * r], rows[2 * r + 1], INTEGER, NAME(ODD));
+            next[r] = EVENS(rows[2 * r], rows[2 * r + 1]);
+            next[r + LANES / 2] = ODDS(rows[2 * r], rows[2 * r + 1]);
         }
         for (intptr_t r = 0; r < LANES; r++)
             rows[r] = next[r];

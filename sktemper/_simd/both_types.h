@@ -70,29 +70,23 @@
 #define SHUFFLE(x, y, type, ...) \
     __builtin_shuffle(x, y, (type __attribute__((vector_size(VECTOR_BYTES)))){__VA_ARGS__})
 #endif
-#define EVEN2 0, 2
-#define ODD2 1, 3
-#define EVEN4 0, 2, 4, 6
-#define ODD4 1, 3, 5, 7
-#define EVEN8 0, 2, 4, 6, 8, 10, 12, 14
-#define ODD8 1, 3, 5, 7, 9, 11, 13, 15
-#define EVEN16 EVEN8, 16, 18, 20, 22, 24, 26, 28, 30
-#define ODD16 ODD8, 17, 19, 21, 23, 25, 27, 29, 31
+#define EVEN_2 0, 2
+#define ODD_2 1, 3
+#define EVEN_4 0, 2, 4, 6
+#define ODD_4 1, 3, 5, 7
+#define EVEN_8 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD_8 1, 3, 5, 7, 9, 11, 13, 15
+#define EVEN_16 EVEN_8, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD_16 ODD_8, 17, 19, 21, 23, 25, 27, 29, 31
 #if VECTOR_BYTES == 64
-#define EVEN_f64 EVEN8
-#define ODD_f64 ODD8
-#define EVEN_f32 EVEN16
-#define ODD_f32 ODD16
+#define N_REALS_f64 8
+#define N_REALS_f32 16
 #elif VECTOR_BYTES == 32
-#define EVEN_f64 EVEN4
-#define ODD_f64 ODD4
-#define EVEN_f32 EVEN8
-#define ODD_f32 ODD8
+#define N_REALS_f64 4
+#define N_REALS_f32 8
 #else
-#define EVEN_f64 EVEN2
-#define ODD_f64 ODD2
-#define EVEN_f32 EVEN4
-#define ODD_f32 ODD4
+#define N_REALS_f64 2
+#define N_REALS_f32 4
 #endif
 #endif
 
@@ -119,15 +113,18 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
 typedef struct { double z, s, R; } digamma_parts_f64;
 typedef struct { float z, s, R; } digamma_parts_f32;
 
-/* Sums of adjacent elements of two vectors.  This is a macro, because each header defines
- * other types of vectors. */
+/* The elements of two vectors with even and with odd indices, and sums of adjacent elements.
+ * These are macros, because each header defines other types of vectors. */
+#define EVENS(x, y) SHUFFLE(x, y, INTEGER, JOIN(EVEN, NAME(N_REALS)))
+#define ODDS(x, y) SHUFFLE(x, y, INTEGER, JOIN(ODD, NAME(N_REALS)))
 #define ADD_NEIGHBOURS(x, y) (EVENS(x, y) + ODDS(x, y))
 
-/* The following names are defined for one floating type, before `functions.h` and the loops are
- * included.  The names are macros, because they are redefined for the other type.
- * EXP_POLYNOMIAL and ATANH_POLYNOMIAL must remain macros.  They are expanded in the code between
- * UNFUSED and FUSED, which UNFUSED does apply to; in a function that is defined elsewhere,
- * compilers may use fused operations. */
+/* Constants of each type, such as NAME(EXP_MIN).  EXP_POLYNOMIAL and ATANH_POLYNOMIAL must
+ * remain macros.  They are expanded in the code between UNFUSED and FUSED, which UNFUSED does
+ * apply to; in a function that is defined elsewhere, compilers may use fused operations. */
+#define TINY_MASS NAME(TINY_MASS)
+#define NEGLIGIBLE NAME(NEGLIGIBLE)
+#define FARTHEST NAME(FARTHEST)
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
 /* ---- float64 ------------------------------------------------------------------ */
@@ -135,29 +132,27 @@ typedef struct { float z, s, R; } digamma_parts_f32;
 #define BITS uint64_t
 #define INTEGER int64_t
 #define SUFFIX f64
-#define EVENS(x, y) SHUFFLE(x, y, int64_t, EVEN_f64)
-#define ODDS(x, y) SHUFFLE(x, y, int64_t, ODD_f64)
-#define MANTISSA_BITS 52
-#define MANTISSA_MASK UINT64_C(0xfffffffffffff)
-#define EXPONENT_BIAS 1023
-#define LOG_BIAS 1024
-#define SQRT_HALF_BITS UINT64_C(0x3fe6a09e667f3bcd)
-#define INTEGER_MAGIC_BITS UINT64_C(0x4330000000000000)
-#define INTEGER_MAGIC 4503599627370496.0
-#define ROUNDER 6755399441055744.0
-#define EXP_MIN -708.0
-#define EXP_MAX 709.0
-#define LN2_HIGH 6.93147180369123816490e-01
-#define LN2_LOW 1.90821492927058770002e-10
-#define TINY_MASS 1e-280
-#define NEGLIGIBLE 1e-9
-#define FARTHEST 1e250
-#define EXP_POLYNOMIAL(r)                                                             \
+#define MANTISSA_BITS_f64 52
+#define MANTISSA_MASK_f64 UINT64_C(0xfffffffffffff)
+#define EXPONENT_BIAS_f64 1023
+#define LOG_BIAS_f64 1024
+#define SQRT_HALF_BITS_f64 UINT64_C(0x3fe6a09e667f3bcd)
+#define INTEGER_MAGIC_BITS_f64 UINT64_C(0x4330000000000000)
+#define INTEGER_MAGIC_f64 4503599627370496.0
+#define ROUNDER_f64 6755399441055744.0
+#define EXP_MIN_f64 -708.0
+#define EXP_MAX_f64 709.0
+#define LN2_HIGH_f64 6.93147180369123816490e-01
+#define LN2_LOW_f64 1.90821492927058770002e-10
+#define TINY_MASS_f64 1e-280
+#define NEGLIGIBLE_f64 1e-9
+#define FARTHEST_f64 1e250
+#define EXP_POLYNOMIAL_f64(r)                                                             \
     (1 + r * (1 + r * (1. / 2 + r * (1. / 6 + r * (1. / 24 + r * (1. / 120 + r *      \
     (1. / 720 + r * (1. / 5040 + r * (1. / 40320 + r * (1. / 362880 + r * (1. /       \
     3628800 + r * (1. / 39916800 + r * (1. / 479001600 + r * (1. /                    \
     6227020800))))))))))))))
-#define ATANH_POLYNOMIAL(q)                                                           \
+#define ATANH_POLYNOMIAL_f64(q)                                                           \
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5) + q *   \
     (ATANH(6) + q * (ATANH(7) + q * (ATANH(8) + q * (ATANH(9) + q *                   \
     (ATANH(10)))))))))))
@@ -193,52 +188,31 @@ static const double L_f64[9] = {
 #undef BITS
 #undef INTEGER
 #undef SUFFIX
-#undef EVENS
-#undef ODDS
-#undef MANTISSA_BITS
-#undef MANTISSA_MASK
-#undef EXPONENT_BIAS
-#undef LOG_BIAS
-#undef SQRT_HALF_BITS
-#undef INTEGER_MAGIC_BITS
-#undef INTEGER_MAGIC
-#undef ROUNDER
-#undef EXP_MIN
-#undef EXP_MAX
-#undef LN2_HIGH
-#undef LN2_LOW
-#undef TINY_MASS
-#undef NEGLIGIBLE
-#undef FARTHEST
-#undef EXP_POLYNOMIAL
-#undef ATANH_POLYNOMIAL
 
 /* ---- float32 ------------------------------------------------------------------ */
 #define REAL float
 #define BITS uint32_t
 #define INTEGER int32_t
 #define SUFFIX f32
-#define EVENS(x, y) SHUFFLE(x, y, int32_t, EVEN_f32)
-#define ODDS(x, y) SHUFFLE(x, y, int32_t, ODD_f32)
-#define MANTISSA_BITS 23
-#define MANTISSA_MASK 0x7fffffu
-#define EXPONENT_BIAS 127
-#define LOG_BIAS 128
-#define SQRT_HALF_BITS 0x3f3504f3u
-#define INTEGER_MAGIC_BITS 0x4b000000u
-#define INTEGER_MAGIC 8388608.0f
-#define ROUNDER 12582912.0f
-#define EXP_MIN -87.0f
-#define EXP_MAX 88.0f
-#define LN2_HIGH 6.9314575195e-01f
-#define LN2_LOW 1.4286067653e-06f
-#define TINY_MASS 1e-30f
-#define NEGLIGIBLE 1e-6f
-#define FARTHEST 1e30f
-#define EXP_POLYNOMIAL(r)                                                             \
+#define MANTISSA_BITS_f32 23
+#define MANTISSA_MASK_f32 0x7fffffu
+#define EXPONENT_BIAS_f32 127
+#define LOG_BIAS_f32 128
+#define SQRT_HALF_BITS_f32 0x3f3504f3u
+#define INTEGER_MAGIC_BITS_f32 0x4b000000u
+#define INTEGER_MAGIC_f32 8388608.0f
+#define ROUNDER_f32 12582912.0f
+#define EXP_MIN_f32 -87.0f
+#define EXP_MAX_f32 88.0f
+#define LN2_HIGH_f32 6.9314575195e-01f
+#define LN2_LOW_f32 1.4286067653e-06f
+#define TINY_MASS_f32 1e-30f
+#define NEGLIGIBLE_f32 1e-6f
+#define FARTHEST_f32 1e30f
+#define EXP_POLYNOMIAL_f32(r)                                                             \
     (1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r    \
     * (1.f / 720 + r * (1.f / 5040))))))))
-#define ATANH_POLYNOMIAL(q)                                                           \
+#define ATANH_POLYNOMIAL_f32(q)                                                           \
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5))))))
 
 /* z = x + 3/2 and R = 1 / x + 1 / (x + 1). */

@@ -27,15 +27,15 @@ static inline BITS NAME(to_bits)(REAL value)
 #define DEFINE_EXP(name)                                                              \
     static inline REAL NAME(name)(REAL x)                                             \
     {                                                                                 \
-        x = x < EXP_MIN ? EXP_MIN : x;                                                \
-        x = x > EXP_MAX ? EXP_MAX : x;                                                \
-        REAL shifted = x * (REAL)1.4426950408889634074 + ROUNDER;                     \
-        REAL n = shifted - ROUNDER;                                                   \
-        REAL r = x - n * LN2_HIGH;                                                    \
-        r = r - n * LN2_LOW;                                                          \
-        REAL y = EXP_POLYNOMIAL(r);                                                   \
-        return y * NAME(from_bits)((NAME(to_bits)(shifted) + EXPONENT_BIAS)           \
-                                   << MANTISSA_BITS);                                 \
+        x = x < NAME(EXP_MIN) ? NAME(EXP_MIN) : x;                                    \
+        x = x > NAME(EXP_MAX) ? NAME(EXP_MAX) : x;                                    \
+        REAL shifted = x * (REAL)1.4426950408889634074 + NAME(ROUNDER);               \
+        REAL n = shifted - NAME(ROUNDER);                                             \
+        REAL r = x - n * NAME(LN2_HIGH);                                              \
+        r = r - n * NAME(LN2_LOW);                                                    \
+        REAL y = NAME(EXP_POLYNOMIAL)(r);                                             \
+        return y * NAME(from_bits)((NAME(to_bits)(shifted) + NAME(EXPONENT_BIAS))     \
+                                   << NAME(MANTISSA_BITS));                           \
     }
 
 /* log(x) = e log 2 + log m for normal x > 0, where x = 2^e m, m is near 1, and
@@ -43,15 +43,17 @@ static inline BITS NAME(to_bits)(REAL value)
 #define DEFINE_LOG(name)                                                              \
     static inline REAL NAME(name)(REAL x)                                             \
     {                                                                                 \
-        BITS bits = NAME(to_bits)(x) - SQRT_HALF_BITS;                                \
-        BITS exponent = bits >> MANTISSA_BITS;                                        \
-        REAL m = NAME(from_bits)((bits & MANTISSA_MASK) + SQRT_HALF_BITS);            \
-        REAL e = NAME(from_bits)(((exponent + LOG_BIAS) & (2 * LOG_BIAS - 1))         \
-                                 | INTEGER_MAGIC_BITS)                                \
-                 - (INTEGER_MAGIC + (REAL)LOG_BIAS);                                  \
+        BITS bits = NAME(to_bits)(x) - NAME(SQRT_HALF_BITS);                          \
+        BITS exponent = bits >> NAME(MANTISSA_BITS);                                  \
+        bits = (bits & NAME(MANTISSA_MASK)) + NAME(SQRT_HALF_BITS);                   \
+        REAL m = NAME(from_bits)(bits);                                               \
+        exponent = (exponent + NAME(LOG_BIAS)) & (2 * NAME(LOG_BIAS) - 1);            \
+        REAL e = NAME(from_bits)(exponent | NAME(INTEGER_MAGIC_BITS))                 \
+                 - (NAME(INTEGER_MAGIC) + (REAL)NAME(LOG_BIAS));                      \
         REAL s = (m - 1) / (m + 1);                                                   \
         REAL q = s * s;                                                               \
-        return e * LN2_HIGH + (e * LN2_LOW + 2 * (s + s * q * ATANH_POLYNOMIAL(q)));  \
+        REAL log_m = 2 * (s + s * q * NAME(ATANH_POLYNOMIAL)(q));                     \
+        return e * NAME(LN2_HIGH) + (e * NAME(LN2_LOW) + log_m);                      \
     }
 
 DEFINE_EXP(exp)

@@ -87,26 +87,22 @@ def multiply(
 
 def evaluate(str name, const floating[::1] x, double b=1.0):
     """Evaluate one of the shared special functions on an array."""
-    dtype = np.float32 if floating is float else np.float64
-    precise_names = "log_gamma", "trigamma"
-    out = np.empty(x.shape[0], dtype=np.float64 if name in precise_names else dtype)
-    cdef floating[::1] result
-    cdef double[::1] precise
+    cdef double[::1] precise = np.empty(x.shape[0])  # the type of two results
+    cdef floating[::1] out
     cdef double shift = 0
-    if name in precise_names:
-        precise = out
-        if name == "log_gamma":
-            call_log_gamma(x.shape[0], &x[0], &precise[0])
-        else:
-            call_trigamma(x.shape[0], &x[0], &precise[0])
-        return out, shift
-    result = out
+    if name == "log_gamma":
+        call_log_gamma(x.shape[0], &x[0], &precise[0])
+        return precise.base, shift
+    if name == "trigamma":
+        call_trigamma(x.shape[0], &x[0], &precise[0])
+        return precise.base, shift
+    out = np.empty_like(x)
     if name == "digamma":
-        call_digamma(x.shape[0], &x[0], &result[0])
+        call_digamma(x.shape[0], &x[0], &out[0])
     elif name == "exp_digamma":
-        shift = call_exp_digamma(x.shape[0], &x[0], b, &result[0])
+        shift = call_exp_digamma(x.shape[0], &x[0], b, &out[0])
     elif name == "exp_scaled":
-        call_exp_scaled(x.shape[0], &x[0], b, &result[0])
+        call_exp_scaled(x.shape[0], &x[0], b, &out[0])
     else:
         raise ValueError(name)
-    return out, shift
+    return out.base, shift

@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, intptr_t
 from libc.string cimport memcpy
 
 #: Dtypes of arrays of the matrices that `plain_entries` accepts.
-INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+INTEGERS = np.dtype(np.int32), np.dtype(np.int64)
 FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 
 ctypedef fused index:
@@ -97,7 +97,7 @@ def is_canonical(const index[::1] starts, const column[::1] columns):
     return rises
 
 
-def is_plain(
+cpdef bint is_plain(
     const index[::1] starts, const column[::1] columns, intptr_t n_columns
 ):
     """Return whether arrays are those of a canonical CSR matrix.
@@ -144,44 +144,18 @@ def plain_entries(
         return None
     if not 0 < shape[0] <= most_rows or not len(columns) == len(values) <= most_values:
         return None
-    if columns.dtype != INT32 or values.dtype not in FLOATS:
+    if columns.dtype != INTEGERS[0] or values.dtype not in FLOATS:
         return None
-    if starts.dtype != INT32 and starts.dtype != INT64:
+    if starts.dtype not in INTEGERS:
         return None
-    starts, columns = starts.astype(np.intp), columns.copy()
-    found = values.astype(np.float64)
-    if not _are_plain(starts, columns, found, n_columns, largest):
+    cdef const int64_t[::1] starts_copy = starts.astype(np.int64)
+    cdef const int32_t[::1] columns_copy = columns.copy()
+    cdef const double[::1] values_copy = values.astype(np.float64)
+    cdef intptr_t n
+    if not is_plain(starts_copy, columns_copy, n_columns):
         return None
-    return starts, columns, found
-
-
-cdef bint _are_plain(
-    const intptr_t[::1] starts,
-    const int32_t[::1] columns,
-    const double[::1] values,
-    intptr_t n_columns,
-    double largest,
-):
-    """Return whether `is_plain`, and all values are positive and not too large."""
-    cdef intptr_t i, n, last, n_rows = starts.shape[0] - 1
-    if starts[0] != 0 or starts[n_rows] != columns.shape[0]:
-        return False
-    for i in range(n_rows):
-        if not starts[i] <= starts[i + 1] <= columns.shape[0]:
-            return False
-        last = -1
-        for n in range(starts[i], starts[i + 1]):
-            if not last < columns[n] < n_columns or not 0 < values[n] <= largest:
-                return False
-            last = columns[n]
-    return True
-
-
-def are_consecutive(const index[::1] rows):
-    """Return whether rows are consecutive."""
-    cdef intptr_t i
-    cdef bint follow = True
-    with nogil:
-        for i in range(1, rows.shape[0]):
-            follow = follow and rows[i] - rows[i - 1] == 1
-    return follow
+    for n in range(values_copy.shape[0]):
+        if not 0 < values_copy[n] <= largest:
+            return None
+    starts = starts_copy.base.astype(np.intp, copy=False)
+    return starts, columns_copy.base, values_copy.base

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import zipfile
 import zlib
 from numbers import Integral
 from pathlib import Path
@@ -57,7 +58,7 @@ def checked_file(path):
     return path
 
 
-class Chunk(NamedTuple):
+class NumberedLines(NamedTuple):
     """Lines of a file, without line ends, and their numbers; ``name`` is the file."""
 
     name: str
@@ -71,11 +72,13 @@ class Chunk(NamedTuple):
             return self
         places = [place for place, is_kept in enumerate(kept) if is_kept]
         numbers, lines = ([part[place] for place in places] for part in self[1:])
-        return Chunk(self.name, numbers, lines)
+        return NumberedLines(self.name, numbers, lines)
 
     def rest(self, start, stop=None):
         """Return the chunk from one of its lines on."""
-        return Chunk(self.name, self.numbers[start:stop], self.lines[start:stop])
+        return self._replace(
+            numbers=self.numbers[start:stop], lines=self.lines[start:stop]
+        )
 
     def refuse(self, place, expected):
         """Raise a ValueError that names and shows the line with the index ``place``."""
@@ -146,45 +149,48 @@ def first_that_fails(items, fails):
     return start
 
 
-def chunks_of(file, name):
-    """Yield the lines of a binary file as chunks, without its byte order mark."""
-    number, begun, data = 1, b"", True
-    while data:
-        try:
-            data = file.read(BYTES_AT_ONCE)
-        except (OSError, EOFError, zlib.error) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # an error of the disk, not of the file's content
-            raise ValueError(
-                f"{name} is damaged or cut off after line {number - 1}: {error}."
-            ) from error
-        text, newline, begun = (begun + data).rpartition(b"\n")
-        if len(begun) > LONGEST_LINE:
-            raise ValueError(
-                f"{name}, line {number}: the line is longer than {LONGEST_LINE:,} "
-                "bytes."
-            )
-        if data and not newline:
-            continue
-        text = text if data else begun
-        text = text.removeprefix(BOM) if number == 1 else text
-        if text or data:
-            lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
-            yield Chunk(name, range(number, number + len(lines)), lines)
-            number += len(lines)
+class TextFile:
+    """Iterable of the lines of a text file, in pieces, without its byte order mark.
 
-
-class Lines:
-    """Iterable of the chunks of a text file, which may be compressed by gzip."""
+    ``path`` is a path, or a member of a zip file.  The file may be compressed by gzip.
+    """
 
     def __init__(self, path):
-        self.path = checked_file(path)
+        self.path = path if isinstance(path, zipfile.Path) else checked_file(path)
         with self.path.open("rb") as file:
             self.is_zipped = file.read(2) == b"\x1f\x8b"
 
     def __iter__(self):
-        with (gzip.open if self.is_zipped else open)(self.path, "rb") as file:
-            yield from chunks_of(file, str(self.path))
+        number, begun, data = 1, b"", True
+        with self.path.open("rb") as packed:
+            file = gzip.open(packed) if self.is_zipped else packed
+            while data:
+                data = self._read(file, number)
+                text, newline, begun = (begun + data).rpartition(b"\n")
+                if len(begun) > LONGEST_LINE:
+                    raise ValueError(
+                        f"{self.path}, line {number}: the line is longer than "
+                        f"{LONGEST_LINE:,} bytes."
+                    )
+                if data and not newline:
+                    continue
+                text = text if data else begun
+                text = text.removeprefix(BOM) if number == 1 else text
+                if text or data:
+                    lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
+                    numbers = range(number, number + len(lines))
+                    yield NumberedLines(str(self.path), numbers, lines)
+                    number += len(lines)
+
+    def _read(self, file, number):
+        try:
+            return file.read(BYTES_AT_ONCE)
+        except (OSError, EOFError, zlib.error) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # an error of the disk, not of the file's content
+            raise ValueError(
+                f"{self.path} is damaged or cut off after line {number - 1}: {error}."
+            ) from error
 
 
 def words_of(path, size=None, source=None):
@@ -194,7 +200,7 @@ def words_of(path, size=None, source=None):
     """
     if path is None:
         return None
-    words = [word for chunk in Lines(path) for word in chunk.texts()]
+    words = [word for chunk in TextFile(path) for word in chunk.texts()]
     while words and not words[-1]:
         words.pop()
     if not words:

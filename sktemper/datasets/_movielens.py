@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._utils._typing import StrPath
-from ._lines import checked_file, chunks_of
+from ._lines import TextFile, checked_file
 from ._ratings import ratings_matrix
 
 #: Names of the file of ratings and of the file of titles, for all releases.
@@ -153,10 +153,9 @@ def _movielens(files, path, name=None):
     if not found:
         raise FileNotFoundError(f"{path} has none of {', '.join(_FILMS)}.")
     file = _the_only([file for known in found for file in files[known]])
-    with file.open("rb") as stream:
-        table = _read_ratings(stream, str(file))
+    ratings = _read_ratings(file)
     try:
-        X, user_labels, item_labels = ratings_matrix(*table)
+        X, user_labels, item_labels = ratings_matrix(*ratings)
     except ValueError as error:
         raise ValueError(
             f"{file} cannot be loaded, but datasets.ratings_matrix has a choice of "
@@ -177,9 +176,9 @@ def _movielens(files, path, name=None):
 # -- ratings -------------------------------------------------------------------------
 
 
-def _read_ratings(stream, name):
+def _read_ratings(file):
     layout, parts = None, []
-    for chunk in chunks_of(stream, name):
+    for chunk in TextFile(file):
         chunk = chunk.select(len)
         if chunk.lines and layout is None:
             layout = _Layout(chunk)
@@ -188,7 +187,7 @@ def _read_ratings(stream, name):
         if chunk.lines:
             parts.append(layout.parse(chunk))
     if not parts:
-        raise ValueError(f"{name} has no ratings.")
+        raise ValueError(f"{file} has no ratings.")
     return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 

@@ -88,7 +88,7 @@ default=None
     array([[0., 2., 0.]])
     """
     check_same_rows(users=users, items=items, ratings=ratings)
-    ratings = _numbers(ratings, "ratings")
+    ratings = numbers_of(ratings, "ratings")
     labels = user_labels, item_labels
     keys, ratings, labels = _sorted_entries(users, items, ratings, labels, unknown)
     keys, ratings = merged(keys, ratings, duplicates, labels)
@@ -152,7 +152,7 @@ def interactions_matrix(
     """
     check_same_rows(users=users, items=items, weights=weights)
     weights = np.ones(len(users)) if weights is None else weights
-    weights = _numbers(weights, "weights")
+    weights = numbers_of(weights, "weights")
     if len(weights) and weights.min() < 0:
         raise ValueError(f"weights must not be negative, got {weights.min():g}.")
     labels = user_labels, item_labels
@@ -195,7 +195,7 @@ def csr_of_keys(keys, ratings, shape):
     return X
 
 
-def _numbers(values, name):
+def numbers_of(values, name):
     """Return ratings or weights as an array of floats, none of them missing."""
     check_unmasked(values, name, may_be_nan=False)
     if getattr(getattr(values, "dtype", None), "kind", None) in ("m", "M"):

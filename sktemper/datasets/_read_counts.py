@@ -14,7 +14,7 @@ from .._utils._arguments import check_arguments, is_integer, refuse
 from .._utils._csr import is_canonical
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
-from ._lines import LARGEST_SIZE, SIZE, Batches, Lines, first_that_fails, words_of
+from ._lines import LARGEST_SIZE, SIZE, Batches, TextFile, first_that_fails, words_of
 
 #: Maximum number of rows of a batch, so that rows without entries use little memory.
 EMPTY_ROWS = 2**20
@@ -87,7 +87,7 @@ def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     ...     [X.toarray().tolist() for X in read_uci(path)]
     [[[5, 0, 1]], [[0, 4, 0]]]
     """
-    lines = Lines(docword)
+    lines = TextFile(docword)
     header = list(islice(_single_lines(lines), 3))
     expected = "the number of documents, words or entries"
     sizes = [size for line in header for size in _whole_numbers(line, 1, expected)]
@@ -142,7 +142,7 @@ def read_matrix_market(
     ...     [X.toarray().tolist() for X in read_matrix_market(path)]
     [[[0, 4, 0]]]
     """
-    lines = Lines(path)
+    lines = TextFile(path)
     head = _single_lines(lines)
     field = _field(first) if (first := next(head, None)) else None
     line = next((line for line in head if not COMMENT.match(line.lines[0])), None)
@@ -208,7 +208,7 @@ def read_svmlight(
     ...     [X.toarray().tolist() for X in read_svmlight(path)]
     [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
     """
-    lines = Lines(path)
+    lines = TextFile(path)
     first = None if isinstance(zero_based, str) else int(not zero_based)
     parsed = partial(_parsed_lines, lines)
     return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
@@ -252,7 +252,7 @@ def read_lda_c(
     ...     [X.toarray().tolist() for X in read_lda_c(path)]
     [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
     """
-    lines, names = Lines(path), words_of(vocab, n_features, "n_features is")
+    lines, names = TextFile(path), words_of(vocab, n_features, "n_features is")
     size = n_features if names is None else len(names)
     parsed = partial(_parsed_lines, lines, counted=True)
     return Batches(lambda: _pair_batches(parsed, lines.path, 0, size), names)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Options
 from .._utils._arguments import check_arguments, refuse
 from .._utils._extras import missing_packages
 from .._utils._typing import Int, StrPath
-from ._lines import SIZE, Batches, Lines, checked_file, first_that_fails
+from ._lines import SIZE, Batches, TextFile, checked_file, first_that_fails
 
 #: Number of bytes of a text file with a table that are parsed at a time.
 BLOCK = 2**22
@@ -178,7 +178,7 @@ def _in_batches(lists, size):
 def _texts(files, column):
     for file in files:
         if _ending(file) in TEXTS:
-            for chunk in Lines(file):
+            for chunk in TextFile(file):
                 if chunk.numbers[0] == 1:
                     _check_first(file, chunk.lines)
                 yield chunk.texts()

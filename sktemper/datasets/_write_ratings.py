@@ -14,14 +14,13 @@ from scipy import sparse
 from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
-from .._utils._validation import check_unmasked
 from ._blocks import Block
 from ._collection import Collection, open_ratings
 from ._files import open_npy, write_npy
 from ._folder import LABELS, writing
-from ._ratings import DUPLICATES, csr_of_keys, labels_of, merged
+from ._ratings import DUPLICATES, csr_of_keys, labels_of, merged, numbers_of
 from ._shards import PARAMETERS, ShardWriter, check_batches
-from ._write import MOST_EXACT, check_numbers, stored, write_counts
+from ._write import MOST_EXACT, stored, write_counts
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
 #: triples of a run that are inspected to divide the users into ranges.
@@ -229,31 +228,16 @@ def triples_of(batch, number):
     users, items, ratings = _columns(batch, number)
     users = _labels(users, f"Batch {number}: users")
     items = _labels(items, f"Batch {number}: items")
-    check_unmasked(ratings, f"The ratings of batch {number}", may_be_nan=False)
-    ratings = np.asarray(ratings)
-    if ratings.dtype.kind == "O":
-        try:
-            ratings = ratings.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"Batch {number} has a rating that is not a number: {error}."
-            ) from error
-    if ratings.ndim != 1 or not len(users) == len(items) == len(ratings):
+    numbers = numbers_of(ratings, f"Batch {number}: ratings")
+    if not len(users) == len(items) == len(numbers):
         raise ValueError(
-            f"Batch {number} has {users.shape} users, {items.shape} items and "
-            f"{ratings.shape} ratings; expected three columns of the same length."
+            f"Batch {number} has {len(users)} users, {len(items)} items and "
+            f"{len(numbers)} ratings; expected three columns of the same length."
         )
-    if len(ratings) == 0:
-        return users, items, ratings.astype(np.uint8)
-    check_numbers(ratings, number, "ratings")
-    if not np.isfinite(ratings).all():
-        raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
-    if ratings.dtype.kind == "f":
-        ratings = ratings.astype(np.float32 if ratings.itemsize <= 4 else np.float64)
-    else:
-        ratings = ratings.astype(np.uint8) if ratings.dtype.kind == "b" else ratings
-        ratings = stored(ratings, ratings.min(), ratings.max(), number)
-    return users, items, ratings
+    whole = np.asarray(ratings)
+    if len(numbers) and whole.dtype.kind in "bui":
+        numbers = stored(whole, whole.min(), whole.max(), number)
+    return users, items, numbers
 
 
 def _columns(batch, number):
@@ -283,29 +267,26 @@ def _labels(values, what):
     """Return labels as integers or strings, none of them missing."""
     values = labels_of(values, what)
     if values.dtype.kind in "OT":
-        values = _of_one_kind(values, what)
+        values = _of_one_kind(values.tolist(), what)
     if values.dtype.kind == "U":
-        _check_length(values.dtype.itemsize // 4, what)
+        longest = values.dtype.itemsize // 4
+        if longest > LONGEST_LABEL:
+            raise ValueError(
+                f"{what} have a label of {longest:,} characters; at most "
+                f"{LONGEST_LABEL} characters are allowed."
+            )
         return values
     if values.dtype.kind == "f":
-        return _whole(values, what)
-    if values.dtype.kind not in "ui" or (
+        _check_whole(values, what)
+    elif values.dtype.kind not in "ui" or (
         values.size and not -(2**63) <= int(values.min()) <= int(values.max()) < 2**63
     ):
         raise TypeError(f"{what} must be strings or whole numbers of 64 bits.")
     return values.astype(np.int64)
 
 
-def _check_length(longest, what):
-    if longest > LONGEST_LABEL:
-        raise ValueError(
-            f"{what} have a label of {longest:,} characters; at most {LONGEST_LABEL} "
-            "characters are allowed."
-        )
-
-
-def _whole(values, what):
-    """Return floats as integers if all of them are exact integers."""
+def _check_whole(values, what):
+    """Raise unless floats are exact integers."""
     if not ((values == np.rint(values)) & np.isfinite(values)).all():
         raise ValueError(f"{what} have numbers that are not whole.")
     if values.size and np.abs(values).max() >= MOST_EXACT:
@@ -313,15 +294,12 @@ def _whole(values, what):
             f"{what} have floats of 2**53 or more, where neighbouring numbers are not "
             "distinct; give integers or strings."
         )
-    return values.astype(np.int64)
 
 
 def _of_one_kind(values, what):
-    """Return an array of strings or of integers from an array of objects."""
-    values = values.tolist()
+    """Return an array of strings or of integers from a list."""
     kinds = set(map(type, values))
     if kinds and all(issubclass(kind, str) for kind in kinds):
-        _check_length(max(map(len, values)), what)
         if any(value.endswith("\0") for value in values):
             raise ValueError(
                 f"{what} have a label that ends with a null character, which NumPy "
@@ -331,7 +309,7 @@ def _of_one_kind(values, what):
     numbers = (int, float, np.integer, np.floating)
     if all(issubclass(kind, numbers) and kind is not bool for kind in kinds):
         floats = [value for value in values if isinstance(value, float | np.floating)]
-        _whole(np.array(floats, dtype=float), what)
+        _check_whole(np.array(floats, dtype=float), what)
         return np.array([int(value) for value in values])
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise TypeError(f"{what} must be strings or whole numbers, got {names}.")

@@ -80,7 +80,7 @@ ALWAYS_INLINE WORDS NAME(selected)(WORDS mask, WORDS x, WORDS y)
 /* Coefficients of 2^f for -1/2 <= f <= 1/2, by Chebyshev interpolation with a relative
  * error below eps / 5.  If |x| exceeds FARTHEST_POWER, the probability 1 / (1 + 2^x) is
  * rounded to 0 or 1. */
-#if MANTISSA_BITS == 52
+#if NAME(MANTISSA_BITS) == 52
 #define FARTHEST_POWER 1000.0
 static const double NAME(power_of_two)[] = {
     4.455817908336064493e-10, 7.074194297288521006e-9, 1.01780570877339411e-7,
@@ -101,18 +101,19 @@ ALWAYS_INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *res
 {
     VECTOR f[PARTS], scale[PARTS];
     for (int i = 0; i < parts; i++)
-        f[i] = x[i] - ((x[i] + ROUNDER) - ROUNDER);
+        f[i] = x[i] - ((x[i] + NAME(ROUNDER)) - NAME(ROUNDER));
     for (int i = 0; i < parts; i++) {
         const WORDS words = NAME(to_words)(x[i]), size = words & SIZE_BITS;
         const WORDS farthest = (words & 0) + (INTEGER)NAME(to_bits)(FARTHEST_POWER);
         const WORDS infinite = (words & 0) + (INTEGER)NAME(to_bits)((REAL)INFINITY);
         const WORDS near = WHERE(size < farthest);
         const WORDS nearest = NAME(selected)(near, size, farthest);
-        const VECTOR shifted = NAME(to_reals)(nearest | (words & ~SIZE_BITS)) + ROUNDER;
+        const VECTOR shifted =
+            NAME(to_reals)(nearest | (words & ~SIZE_BITS)) + NAME(ROUNDER);
         /* f is set to 0 if x is too large for ROUNDER, but NAN stays NAN */
         f[i] = NAME(to_reals)(NAME(to_words)(f[i]) & (near | WHERE(size > infinite)));
-        scale[i] =
-            NAME(to_reals)((NAME(to_words)(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
+        const WORDS exponent = NAME(to_words)(shifted) + NAME(EXPONENT_BIAS);
+        scale[i] = NAME(to_reals)(exponent << NAME(MANTISSA_BITS));
     }
     for (int i = 0; i < parts; i++)
         p[i] = f[i] * NAME(power_of_two)[0] + NAME(power_of_two)[1];

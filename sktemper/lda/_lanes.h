@@ -23,10 +23,10 @@
 #endif
 #define LANE_EVENS(x, y) LANE_SHUFFLE(x, y, JOIN(LANE_EVEN, SUFFIX))
 #define LANE_ODDS(x, y) LANE_SHUFFLE(x, y, JOIN(LANE_ODD, SUFFIX))
-#define LANE_EVEN_f64 EVEN4
-#define LANE_ODD_f64 ODD4
-#define LANE_EVEN_f32 EVEN8
-#define LANE_ODD_f32 ODD8
+#define LANE_EVEN_f64 EVEN_4
+#define LANE_ODD_f64 ODD_4
+#define LANE_EVEN_f32 EVEN_8
+#define LANE_ODD_f32 ODD_8
 #endif
 #define LANES ((int)(LANE_BYTES / sizeof(REAL)))
 #define VECTOR NAME(lane_vector)
