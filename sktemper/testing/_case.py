@@ -155,16 +155,31 @@ class Case:
         return change / max(np.abs(change).max(), np.finfo(float).tiny)
 
 
+def expect(holds, fault, expected, found):
+    """Raise an error with the fault and both values unless a condition holds."""
+    if not holds:
+        raise AssertionError(f"{fault}: expected {expected}, got {found}")
+
+
+def expect_one_per_row(shape, case, name):
+    fault = f"{name} do not have one entry per row"
+    expect(shape == (case.n_rows,), fault, (case.n_rows,), shape)
+
+
+def refuse_rows(wrong, found, fault):
+    """Raise an error about the first wrong row, if any row is wrong."""
+    for row in np.flatnonzero(wrong)[:1]:
+        raise AssertionError(f"{fault}, got {found[row]:.6g} in row {row}")
+
+
 def close(found, expected, fault, rtol=1e-7, atol=0.0):
     """Raise an error with fault, index and both numbers unless the numbers are close.
 
     The fault, which begins the message, names the compared numbers.
     """
     found, expected = np.asarray(found), np.asarray(expected)
-    if found.shape != expected.shape:
-        raise AssertionError(
-            f"{fault}: expected the shape {expected.shape}, got {found.shape}"
-        )
+    same_shape = found.shape == expected.shape
+    expect(same_shape, fault, f"the shape {expected.shape}", found.shape)
     found, expected = found.astype(float), expected.astype(float)
     with np.errstate(invalid="ignore"):
         excess = np.abs(found - expected) - (atol + rtol * np.abs(expected))

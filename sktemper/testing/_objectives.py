@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..model import IllDefined, Powers, Stopped
-from ._case import OBJECTIVES, Skip, close, precision
+from ._case import OBJECTIVES, Skip, close, expect, precision
 
 #: Largest tolerance, in nats, of local steps for finite differences.
 MOST_TOL = 1e-9
@@ -18,12 +18,10 @@ def check_fisher_product_is_symmetric_and_positive(case):
     globals_, u, v = case.globals_, case.tangent(), case.tangent()
     fu = np.asarray(case.model.fisher_product(globals_, u))
     fv = np.asarray(case.model.fisher_product(globals_, v))
+    expected = "u F u > 0 for a change u of the parameters"
     for square in (u @ fu, v @ fv):
-        if not square > 0:
-            raise AssertionError(
-                "fisher_product is not positive: expected u F u > 0 for a change u of "
-                f"the parameters, got {square:.6g}"
-            )
+        fault = "fisher_product is not positive"
+        expect(square > 0, fault, expected, f"{square:.6g}")
     size = np.sqrt((u @ fu) * (v @ fv))
     fault = "fisher_product is not symmetric: u F v differs from v F u"
     close(u @ fv, v @ fu, fault, 1e-6, 1e-7 * size)
@@ -38,22 +36,17 @@ def check_fisher_product_fits_finite_differences(case):
     statistics = case.local_step().statistics
     for power in (0.0, 0.5, 1.0):
         powers = Powers(prior=power)
-        gradient = case.target(statistics, powers, 0.0) - vector
-        product = np.asarray(case.model.fisher_product(case.globals_, gradient))
-        found = _slope(
-            lambda v, powers=powers: case.model.global_bound(
-                case.from_vector(v), case.hyper, powers
-            ),
-            vector,
-            direction,
-        )
-        atol = 1e-6 * np.linalg.norm(product) * np.linalg.norm(direction)
-        rtol = max(1e-4, 32 * precision(case.model))
+
+        def bound(v, powers=powers):
+            return case.model.global_bound(case.from_vector(v), case.hyper, powers)
+
+        change = case.target(statistics, powers, 0.0) - vector
         fault = (
             "fisher_product does not fit the differences of global_bound at "
             f"prior={power}: slope of the bound"
         )
-        close(direction @ product, found, fault, rtol, atol)
+        rtol = max(1e-4, 32 * precision(case.model))
+        _compare_slopes(case, change, direction, bound, fault, rtol, 1e-6)
 
 
 def check_natural_gradients_fit_finite_differences(case):
@@ -67,21 +60,26 @@ def check_natural_gradients_fit_finite_differences(case):
         raise Skip("float32 has too few digits for finite differences")
     for powers in OBJECTIVES:
         statistics = case.local_step(powers=powers).statistics
-        gradient = case.target(statistics, powers) - vector
-        product = np.asarray(case.model.fisher_product(case.globals_, gradient))
-        found = _slope(
-            lambda v, powers=powers: case.bound(case.from_vector(v), powers),
-            vector,
-            direction,
-        )
-        atol = 1e-4 * np.linalg.norm(product) * np.linalg.norm(direction)
-        # rounding of the bound, about 20 eps, is divided by steps of 1e-4 / 2
-        atol += 1e-10 * (1 + abs(case.bound(case.globals_, powers)))
+
+        def bound(v, powers=powers):
+            return case.bound(case.from_vector(v), powers)
+
+        change = case.target(statistics, powers) - vector
         fault = (
             "the natural gradient, target - parameters, does not fit the differences "
             f"of the bound at {powers}: slope of the bound"
         )
-        close(direction @ product, found, fault, 1e-3, atol)
+        # rounding of the bound, about 20 eps, is divided by steps of 1e-4 / 2
+        rounding = 1e-10 * (1 + abs(case.bound(case.globals_, powers)))
+        _compare_slopes(case, change, direction, bound, fault, 1e-3, 1e-4, rounding)
+
+
+def _compare_slopes(case, change, direction, bound, fault, rtol, error, rounding=0.0):
+    """Compare a Fisher product with the slope of a bound in a direction."""
+    product = np.asarray(case.model.fisher_product(case.globals_, change))
+    atol = error * np.linalg.norm(product) * np.linalg.norm(direction) + rounding
+    found = _slope(bound, case.vector(), direction)
+    close(direction @ product, found, fault, rtol, atol)
 
 
 def _slope(function, vector, direction):
@@ -160,11 +158,12 @@ def _compare_with_draws(case):
         slack = N_ERRORS * errors + 100 * precision(case.model) * np.abs(estimates)
         excess = np.asarray(step.row_bounds) - estimates
         is_compared |= not np.isnan(slack).all()
-        _refuse(excess > slack, step.row_bounds, estimates, power, "at most")
+        _refuse_bounds(excess > slack, step.row_bounds, estimates, power, "at most")
         if power == 1:
-            units = step.row_observed, _width(step.local_parameters), 1.0
+            width = int(np.prod(np.shape(step.local_parameters)[1:]))
+            units = step.row_observed, width, 1.0
             most = sum(map(np.multiply, MOST_GAPS, units)) + slack
-            _refuse(excess < -most, step.row_bounds, estimates, power, "about")
+            _refuse_bounds(excess < -most, step.row_bounds, estimates, power, "about")
     if not is_compared:
         raise Skip("too few draws from the prior contribute to the likelihood of rows")
 
@@ -198,14 +197,9 @@ def _estimates(logs):
     return estimates, np.where(squares > 1 / FEWEST_THAT_MATTER, np.nan, errors)
 
 
-def _width(local):
-    return int(np.prod(np.shape(local)[1:]))
-
-
-def _refuse(wrong, bounds, estimates, power, relation):
+def _refuse_bounds(wrong, bounds, estimates, power, relation):
     """Raise an error about the first wrong row, if any row is wrong."""
-    if wrong.any():
-        row = np.flatnonzero(wrong)[0]
+    for row in np.flatnonzero(wrong)[:1]:
         raise AssertionError(
             f"row_bounds have a wrong constant: for row {row} and the power {power:g} "
             f"of the likelihood, expected {relation} {estimates[row]:.6g}, as computed "
@@ -236,13 +230,8 @@ def check_row_bounds_count_states(case):
         "row_bounds have a wrong constant: without a likelihood they are no logarithms "
         "of whole numbers of states; row"
     )
-    close(
-        np.where(few, bounds, 0.0),
-        np.where(few, np.log(nearest), 0.0),
-        fault,
-        0.0,
-        atol,
-    )
+    expected = np.where(few, np.log(nearest), 0.0)
+    close(np.where(few, bounds, 0.0), expected, fault, 0.0, atol)
 
 
 def check_row_bounds_move_with_the_prior(case):
@@ -255,12 +244,11 @@ def check_row_bounds_move_with_the_prior(case):
     atol = 1e-4 + precision(case.model) * np.abs(case.local_step().row_bounds).max()
     whole = case.empty_bounds()
     moves = [np.abs(case.empty_bounds(p) - whole) for p in (0.5, 0.25)]
-    still = np.flatnonzero(np.maximum(*moves) <= atol)
-    if len(still):
+    for row in np.flatnonzero(np.maximum(*moves) <= atol)[:1]:
         raise AssertionError(
             "local_step ignores powers.prior: without a likelihood the bound of row "
-            f"{still[0]} is expected to change if the prior of its continuous local "
-            f"parameters is raised to the power 1/2 or 1/4, got {whole[still[0]]:.6g}, "
+            f"{row} is expected to change if the prior of its continuous local "
+            f"parameters is raised to the power 1/2 or 1/4, got {whole[row]:.6g}, "
             "the same as at the power 1. If rows have no such parameters, set "
             "has_continuous_local=False"
         )
@@ -275,7 +263,7 @@ def _seems_continuous(case):
 
 # -- rising bounds, log C, rates, stopping and moves -----------------------------------
 #: Steps of coordinate ascent.
-N_STEPS = 8
+MOST_STEPS = 8
 
 
 def check_the_tempered_bound_rises(case):
@@ -284,23 +272,15 @@ def check_the_tempered_bound_rises(case):
     for powers in OBJECTIVES:
         globals_, local = case.stepped(case.globals_, powers), None
         best = -np.inf
-        for number in range(N_STEPS):
+        for number in range(MOST_STEPS):
             want = ("statistics", "bound", "local")
             step = case.local_step(
                 powers=powers, globals_=globals_, local_init=local, want=want
             )
             bound = step.bound + case.model.global_bound(globals_, case.hyper, powers)
-            if not np.isfinite(bound):
-                raise AssertionError(
-                    f"the bound at {powers}: expected a number, got {bound}"
-                )
-            slack = precision(case.model) * (1 + abs(bound))
-            slack += case.model.local_tol * case.n_rows
-            if bound < best - slack:
-                raise AssertionError(
-                    f"the bound at {powers} falls in coordinate ascent: expected at "
-                    f"least {best:.10g} after step {number}, got {bound:.10g}"
-                )
+            expect(np.isfinite(bound), f"the bound at {powers}", "a number", bound)
+            fault = f"the bound at {powers} falls in coordinate ascent"
+            _expect_no_fall(case, bound, best, fault, f" after step {number}")
             best = max(best, bound)
             local = step.local_parameters
             globals_ = case.step(globals_, step.statistics, 1.0, powers, 1.0)
@@ -309,17 +289,20 @@ def check_the_tempered_bound_rises(case):
 def check_learned_priors_raise_the_bound(case):
     """Priors and variances learned from all data never lower the bound."""
     case.require_exact()
-    bounds = [case.bound(case.globals_, Powers())]
+    before = case.bound(case.globals_, Powers())
     case.hyper, statistics = case.learned(), case.local_step().statistics
     globals_ = case.step(case.globals_, statistics, 1.0, Powers(), 1.0)
-    bounds.append(case.bound(globals_, Powers()))
-    slack = precision(case.model) * (1 + abs(bounds[0]))
+    bound = case.bound(globals_, Powers())
+    fault = "update_hyper lowers the bound of the data that it learns from"
+    _expect_no_fall(case, bound, before, fault)
+
+
+def _expect_no_fall(case, bound, least, fault, when=""):
+    """Raise an error unless a bound is at least another one, up to rounding."""
+    slack = precision(case.model) * (1 + abs(bound))
     slack += case.model.local_tol * case.n_rows
-    if not bounds[1] >= bounds[0] - slack:
-        raise AssertionError(
-            "update_hyper lowers the bound of the data that it learns from: expected "
-            f"at least {bounds[0]:.10g}, got {bounds[1]:.10g}"
-        )
+    expected = f"at least {least:.10g}{when}"
+    expect(bound >= least - slack, fault, expected, f"{bound:.10g}")
 
 
 #: Inverse temperatures of the checks of log C, at equal distances.
@@ -347,11 +330,8 @@ def check_current_partition_is_zero_at_one(case):
     prepared = case.model.prepare(case.globals_, case.hyper)
     local = case.local_step(want=("local",)).local_parameters
     values = case.model.current_partition(LADDER, case.block, prepared, local)
-    if np.shape(values) != (case.n_rows, len(LADDER)):
-        raise AssertionError(
-            f"current_partition: expected the shape {(case.n_rows, len(LADDER))}, got "
-            f"{np.shape(values)}"
-        )
+    shape, found = (case.n_rows, len(LADDER)), np.shape(values)
+    expect(found == shape, "current_partition", f"the shape {shape}", found)
     _check_log_partition(case, values, "current_partition", rtol=1e-5)
 
 
@@ -363,19 +343,14 @@ def _check_log_partition(case, values, name, rtol=1e-8):
     if hasattr(values, "of_rows"):
         values = values.of_rows(case.local_step().row_observed)
     values = np.asarray(values)
-    if not np.isfinite(values).all():
-        raise AssertionError(
-            f"{name} at the inverse temperatures {LADDER}: expected numbers, got "
-            f"{values}"
-        )
+    fault = f"{name} at the inverse temperatures {LADDER}"
+    expect(np.isfinite(values).all(), fault, "numbers", values)
     at_one = values[..., 0]
     atol = max(rtol * np.abs(values).max(), 1e-8)
     close(at_one, np.zeros_like(at_one), f"{name} at 1 is not 0", atol=atol)
     bends = np.diff(values, 2, axis=-1)
-    if (bends < -4 * atol).any():
-        raise AssertionError(
-            f"{name} is not convex: its second differences are {bends}"
-        )
+    fault = f"second differences of {name}, which is convex"
+    expect((bends >= -4 * atol).all(), fault, "no negative numbers", bends)
 
 
 def check_largest_rate_is_the_largest(case):
@@ -386,39 +361,31 @@ def check_largest_rate_is_the_largest(case):
     good = case.local_step().statistics
     arguments = case.globals_, good, 1.0, powers, case.hyper
     rate = model.largest_rate(*arguments)
-    if not rate > 1:
-        raise AssertionError(
-            "largest_rate without negative noise: expected more than 1, as no step "
-            f"leaves the domain, got {rate:.6g}"
-        )
+    expect(
+        rate > 1,
+        "largest_rate without negative noise",
+        "more than 1, as no step leaves the domain",
+        f"{rate:.6g}",
+    )
     try:
         bad = case.local_step(unit_noise=unit_noise).statistics
     except (IllDefined, ValueError) as error:
         raise Skip(f"negative noise is refused: {error}") from None
     rate = model.largest_rate(case.globals_, bad, 50.0, powers, case.hyper)
+    expected = "a positive rate, as a step of rate 0 stays in the domain"
+    expect(rate > 0, "largest_rate", expected, f"{rate:.6g}")
+    smaller = 1.0 if rate > 1 else 0.98 * rate
+    fault = f"largest_rate is too large: a step of rate {smaller:.6g} leaves the domain"
+    is_inside = _is_in_domain(case, bad, smaller)
+    expect(is_inside, fault, f"less than {smaller:.6g}", f"{rate:.6g}")
     if rate > 1:
-        if not _is_in_domain(case, bad, 1.0):
-            raise AssertionError(
-                "largest_rate is too large: a step of rate 1 leaves the domain; "
-                f"expected less than 1, got {rate:.6g}"
-            )
         raise Skip("no step leaves the domain")
-    if not rate > 0:
-        raise AssertionError(
-            "largest_rate: expected a positive rate, as a step of rate 0 stays in the "
-            f"domain, got {rate:.6g}"
-        )
-    if not _is_in_domain(case, bad, 0.98 * rate):
-        raise AssertionError(
-            "largest_rate is too large: a step of 0.98 times the rate leaves the "
-            f"domain; expected less than {0.98 * rate:.6g}, got {rate:.6g}"
-        )
     larger = min(1.0, 1.05 * rate)
-    if _is_in_domain(case, bad, larger):
-        raise AssertionError(
-            f"largest_rate is too small: a step of rate {larger:.6g} stays in the "
-            f"domain; expected more than that, got {rate:.6g}"
-        )
+    fault = (
+        f"largest_rate is too small: a step of rate {larger:.6g} stays in the domain"
+    )
+    is_outside = not _is_in_domain(case, bad, larger)
+    expect(is_outside, fault, "more than that", f"{rate:.6g}")
 
 
 def _is_in_domain(case, statistics, rate):
@@ -457,23 +424,16 @@ def check_stop_stops(case):
 def check_moves_are_proposed(case):
     """Births, splits and merges propose valid parameters of the model."""
     model, capabilities = case.model, case.model.capabilities()
+    arguments = case.globals_, case.hyper, case.block, case.random
     proposals = []
     if "births" in capabilities:
-        proposals.append(
-            model.propose_birth(case.globals_, case.hyper, case.block, case.random)
-        )
+        proposals.append(model.propose_birth(*arguments))
     if "splits" in capabilities:
-        proposals.append(
-            model.propose_split_merge(
-                case.globals_, case.hyper, case.block, case.random, frozenset()
-            )
-        )
+        proposals.append(model.propose_split_merge(*arguments, frozenset()))
     if not proposals:
         raise Skip(f"{type(model).__name__} proposes no moves")
     for globals_, hyper, *_ in filter(None, proposals):
         model.prepare(globals_, hyper)
         bound = model.global_bound(globals_, hyper)
-        if not np.isfinite(bound):
-            raise AssertionError(
-                f"global_bound of proposed parameters: expected a number, got {bound}"
-            )
+        fault = "global_bound of proposed parameters"
+        expect(np.isfinite(bound), fault, "a number", bound)

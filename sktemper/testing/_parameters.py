@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..model._contract import numbers_in
-from ._case import Skip, close, close_parts, precision
+from ._case import Skip, close, close_parts, expect, precision
 
 #: Factor of the statistics.  The prior minus this multiple is outside the domain.
 FAR = 1e6
@@ -41,34 +41,32 @@ def check_automatic_settings(case):
         "auto_batch_size of a stream": model.auto_batch_size(case.X, None),
     }
     for name, size in sizes.items():
-        if not (isinstance(size, Integral) and size >= 1):
-            raise AssertionError(f"{name}: expected a whole number from 1, got {size}")
+        is_whole = isinstance(size, Integral) and size >= 1
+        expect(is_whole, name, "a whole number from 1", size)
     temperature = model.auto_temperature(hyper, case.X)
-    if not 0 < temperature < np.inf:
-        raise AssertionError(
-            f"auto_temperature: expected a positive number, got {temperature}"
-        )
+    is_positive = 0 < temperature < np.inf
+    expect(is_positive, "auto_temperature", "a positive number", temperature)
 
 
 def check_critical_temperatures_do_not_increase(case):
     """Temperatures are positive and do not increase; weights act as repetitions."""
     model, X = case.model, case.X
-    if "critical_temperatures" not in model.capabilities():
-        raise Skip(f"{type(model).__name__} has no critical_temperatures")
+    case.require("critical_temperatures")
     temperatures = model.critical_temperatures(X, case.hyper)
     if temperatures is None:
         raise Skip("these data have no critical temperatures")
     temperatures = np.asarray(temperatures)
-    if temperatures.ndim != 1 or not np.isfinite(temperatures).all():
-        raise AssertionError(
-            "critical_temperatures: expected finite numbers of shape "
-            f"(n_components - 1,), got {temperatures}"
-        )
-    if (temperatures <= 0).any() or (np.diff(temperatures) > 0).any():
-        raise AssertionError(
-            "critical_temperatures: expected positive numbers that do not increase, "
-            f"got {temperatures}"
-        )
+    for holds, expected in (
+        (
+            temperatures.ndim == 1 and np.isfinite(temperatures).all(),
+            "finite numbers of shape (n_components - 1,)",
+        ),
+        (
+            (temperatures > 0).all() and (np.diff(temperatures) <= 0).all(),
+            "positive numbers that do not increase",
+        ),
+    ):
+        expect(holds, "critical_temperatures", expected, temperatures)
     n_rows = X.shape[0]
     twice, weight = X[np.repeat(np.arange(n_rows), 2)], np.full(n_rows, 2.0)
     close(
@@ -103,8 +101,7 @@ def check_globals_have_their_shapes(case):
 def _same_shapes(found, value, fault):
     found = [tuple(shape) for shape in found]
     expected = [np.shape(part) for part in numbers_in(value)]
-    if found != expected:
-        raise AssertionError(f"{fault}: expected {expected}, got {found}")
+    expect(found == expected, fault, expected, found)
 
 
 def check_local_parameters_have_their_width(case):
@@ -113,11 +110,12 @@ def check_local_parameters_have_their_width(case):
     n_local, width = case.model.n_local, int(np.prod(local.shape[1:]))
     if n_local is None:
         raise Skip(f"{type(case.model).__name__} has no n_local")
-    if width != n_local:
-        raise AssertionError(
-            "n_local differs from the number of local parameters of a row: expected "
-            f"{width}, the width of local_parameters, got {n_local}"
-        )
+    expect(
+        width == n_local,
+        "n_local differs from the number of local parameters of a row",
+        f"{width}, the width of local_parameters",
+        n_local,
+    )
     case.model.check_local(local)
 
 
@@ -130,17 +128,14 @@ def check_invalid_parameters_are_found(case):
         ("after two steps", case.globals_),
         ("where q is the prior", case.prior()),
     ):
-        if not case.model.is_valid(globals_):
-            raise AssertionError(
-                f"is_valid of the parameters {name}: expected True, got False"
-            )
+        is_valid = case.model.is_valid(globals_)
+        expect(is_valid, f"is_valid of the parameters {name}", True, False)
     far = case.target(case.local_step().statistics, scale=-FAR)
-    if _is_valid(case, far):
-        raise AssertionError(
-            f"is_valid of the prior minus {FAR:g} times the statistics (natural "
-            f"parameters from {far.min():.4g} to {far.max():.4g}): expected False, got "
-            "True"
-        )
+    fault = (
+        f"is_valid of the prior minus {FAR:g} times the statistics (natural "
+        f"parameters from {far.min():.4g} to {far.max():.4g})"
+    )
+    expect(not _is_valid(case, far), fault, False, True)
 
 
 def _is_valid(case, vector):
@@ -154,18 +149,17 @@ def _is_valid(case, vector):
 def check_what_is_not_finite_is_found(case):
     """`is_finite` is True for fitted parameters, and False for NaN."""
     model, hyper = case.model, case.hyper
-    if not model.is_finite(case.globals_, hyper, model.prepare(case.globals_, hyper)):
-        raise AssertionError("is_finite of a fit: expected True, got False")
+    prepared = model.prepare(case.globals_, hyper)
+    is_finite = model.is_finite(case.globals_, hyper, prepared)
+    expect(is_finite, "is_finite of a fit", True, False)
     try:
         with np.errstate(all="ignore"):
             globals_ = case.from_vector(np.full_like(case.vector(), np.nan))
             found = model.is_finite(globals_, hyper, model.prepare(globals_, hyper))
     except (ValueError, np.linalg.LinAlgError):
         return
-    if found:
-        raise AssertionError(
-            "is_finite of natural parameters that are all NaN: expected False, got True"
-        )
+    fault = "is_finite of natural parameters that are all NaN"
+    expect(not found, fault, False, True)
 
 
 def check_weights_are_repetitions(case):

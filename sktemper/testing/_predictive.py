@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from ..model import Powers
-from ._case import Skip, close, precision
+from ._case import Skip, close, expect, expect_one_per_row, precision, refuse_rows
 
 #: Steps of coordinate ascent after which parameters are clearly better than the prior.
 N_STEPS = 5
@@ -19,29 +19,17 @@ def check_predictive_shapes(case):
     """Each row has a finite score, which is 0 without held-out observations."""
     scores, n_held_out = case.predictive_scores()
     for name, rows in (("scores", scores), ("n_held_out", n_held_out)):
-        if rows.shape != (case.n_rows,):
-            raise AssertionError(
-                f"{name} of predictive_scores do not have one entry per row: expected "
-                f"{(case.n_rows,)}, got {rows.shape}"
-            )
-        _refuse_rows(
-            ~np.isfinite(rows), rows, f"{name} of predictive_scores: expected numbers"
-        )
+        name = f"{name} of predictive_scores"
+        expect_one_per_row(rows.shape, case, name)
+        refuse_rows(~np.isfinite(rows), rows, f"{name}: expected numbers")
     fault = "scores of predictive_scores where nothing is held out: expected 0"
-    _refuse_rows((n_held_out == 0) & (scores != 0), scores, fault)
-    _refuse_rows(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
+    refuse_rows((n_held_out == 0) & (scores != 0), scores, fault)
+    refuse_rows(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
     if case.model.weighs_observations:
         return
     observed = np.maximum(case.local_step().row_observed, 1)
     fault = "n_held_out: expected no more than row_observed"
-    _refuse_rows(n_held_out > observed * (1 + 1e-6), n_held_out, fault)
-
-
-def _refuse_rows(wrong, found, fault):
-    """Raise an error about the first wrong row, if any row is wrong."""
-    if wrong.any():
-        row = np.flatnonzero(wrong)[0]
-        raise AssertionError(f"{fault}, got {found[row]:.6g} in row {row}")
+    refuse_rows(n_held_out > observed * (1 + 1e-6), n_held_out, fault)
 
 
 def check_scores_are_those_of_rows(case):
@@ -55,14 +43,8 @@ def check_scores_are_those_of_rows(case):
     }.items():
         part = case.predictive_scores(case.take(rows))
         for name, one, all_ in zip(("scores", "n_held_out"), part, whole, strict=True):
-            atol = rtol * np.abs(all_).max()
-            close(
-                one,
-                all_[rows],
-                f"{name} of predictive_scores change {what}",
-                rtol,
-                atol,
-            )
+            fault = f"{name} of predictive_scores change {what}"
+            close(one, all_[rows], fault, rtol, rtol * np.abs(all_).max())
 
 
 def check_better_parameters_score_better(case):
@@ -74,12 +56,12 @@ def check_better_parameters_score_better(case):
     before, after = (
         case.predictive_scores(globals_=g)[0].sum() for g in (prior, fitted)
     )
-    if not after > before + precision(case.model) * abs(before):
-        raise AssertionError(
-            "scores of predictive_scores do not follow the parameters: expected a sum "
-            f"of more than {before:.10g}, the sum under the prior, got {after:.10g} "
-            f"after {N_STEPS} steps on the same rows"
-        )
+    expect(
+        after > before + precision(case.model) * abs(before),
+        "scores of predictive_scores do not follow the parameters",
+        f"a sum of more than {before:.10g}, the sum under the prior",
+        f"{after:.10g} after {N_STEPS} steps on the same rows",
+    )
 
 
 def check_scores_are_not_better_than_the_bound(case):
@@ -93,12 +75,13 @@ def check_scores_are_not_better_than_the_bound(case):
     n_observed = step.row_observed.sum() if n_held_out.max() > 1 else case.n_rows
     bound, score = step.bound / n_observed, scores.sum() / max(n_held_out.sum(), 1)
     most = bound + MOST_EXCESS + SHARE_OF_EXCESS * abs(bound)
-    if score > most:
-        raise AssertionError(
-            "scores of predictive_scores are no held-out log-likelihoods: expected at "
-            f"most {most:.4g} per held-out observation, because the bound is "
-            f"{bound:.4g} per observation, got {score:.4g}"
-        )
+    expect(
+        not score > most,
+        "scores of predictive_scores are no held-out log-likelihoods",
+        f"at most {most:.4g} per held-out observation, because the bound is "
+        f"{bound:.4g} per observation",
+        f"{score:.4g}",
+    )
 
 
 def check_scores_do_not_see_what_is_held_out(case):

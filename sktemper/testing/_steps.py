@@ -6,43 +6,36 @@ import numpy as np
 from scipy import sparse
 
 from ..model import LocalStep, Powers
-from ._case import POWERS, Skip, close, close_parts, close_statistics, precision, same
+from ._case import (
+    POWERS,
+    Skip,
+    close,
+    close_parts,
+    close_statistics,
+    expect,
+    expect_one_per_row,
+    precision,
+    refuse_rows,
+    same,
+)
 
 
 def check_local_step_has_its_fields(case):
     """A local step has totals and rows of the right shapes, all finite."""
     step = case.local_step(want=("statistics", "bound", "score", "local"))
-    if not isinstance(step, LocalStep):
-        raise AssertionError(
-            f"local_step returned a {type(step).__name__}, expected a LocalStep"
-        )
+    is_step = isinstance(step, LocalStep)
+    expect(is_step, "the result of local_step", "a LocalStep", type(step).__name__)
     for name in ("statistics", "row_observed", "row_bounds", "local_parameters"):
-        assert getattr(step, name) is not None, (
-            f"{name} was requested: expected a value, got None"
-        )
+        value = getattr(step, name)
+        expect(value is not None, f"{name} was requested", "a value", None)
     close(step.n_rows, case.n_rows, "n_rows is not the number of rows of the block")
-    if step.n_iterations < case.n_rows:
-        raise AssertionError(
-            f"n_iterations: expected at least one per row, {case.n_rows}, got "
-            f"{step.n_iterations}"
-        )
+    n_iterations, least = step.n_iterations, f"at least one per row, {case.n_rows}"
+    expect(n_iterations >= case.n_rows, "n_iterations", least, n_iterations)
     for name in ("row_observed", "row_bounds"):
         rows = np.asarray(getattr(step, name))
-        _one_a_row(rows.shape, case, name)
-        wrong = np.flatnonzero(~np.isfinite(rows))
-        if len(wrong):
-            raise AssertionError(
-                f"{name} of row {wrong[0]} is not finite: got {rows[wrong[0]]}"
-            )
-    _one_a_row((len(step.local_parameters),), case, "local_parameters")
-
-
-def _one_a_row(shape, case, name):
-    expected = (case.n_rows,)
-    if shape != expected:
-        raise AssertionError(
-            f"{name} do not have one entry per row: expected {expected}, got {shape}"
-        )
+        expect_one_per_row(rows.shape, case, name)
+        refuse_rows(~np.isfinite(rows), rows, f"{name}: expected finite numbers")
+    expect_one_per_row((len(step.local_parameters),), case, "local_parameters")
 
 
 def check_totals_are_sums_of_rows(case):
@@ -165,7 +158,7 @@ def check_row_observed_counts_observations(case):
         same(other.row_observed, found, f"row_observed change with {what}")
     if case.model.weighs_observations:
         raise Skip(f"observations of {type(case.model).__name__} have weights")
-    known = _counts(case)
+    known = _possible_counts(case)
     if not any(np.allclose(found, counts, rtol=1e-6) for counts in known.values()):
         row = int(case.random.integers(case.n_rows))
         choices = ", ".join(f"{c[row]:g} ({name})" for name, c in known.items())
@@ -176,7 +169,7 @@ def check_row_observed_counts_observations(case):
         )
 
 
-def _counts(case):
+def _possible_counts(case):
     """Return a dict from possible meanings of ``row_observed`` to its values."""
     n_rows = case.n_rows
     counts = {"one per row": np.ones(n_rows)}
@@ -262,10 +255,8 @@ def check_the_step_is_the_convex_combination(case):
 def check_dense_vectors_round_trip(case):
     """A conversion to a vector and back preserves parameters."""
     vector = case.vector()
-    if vector.ndim != 1:
-        raise AssertionError(
-            f"natural_parameters: expected one vector, got the shape {vector.shape}"
-        )
+    shape = f"the shape {vector.shape}"
+    expect(vector.ndim == 1, "natural_parameters", "one vector", shape)
     atol = 1e-12 * np.abs(vector).max()
     fault = "from_natural_parameters is not the inverse of natural_parameters"
     close(case.vector(case.from_vector(vector)), vector, fault, 1e-10, atol)
