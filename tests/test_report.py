@@ -27,12 +27,13 @@ bokeh = pytest.importorskip("bokeh", reason="sktemper.report needs bokeh")
 pytest.importorskip("bokeh.embed")
 
 from sktemper._utils._dates import as_dates  # noqa: E402
+from sktemper._utils._labels import place_labels  # noqa: E402
 from sktemper.datasets import load_debian_descriptions, make_lda_documents  # noqa: E402
 from sktemper.metrics import npmi_coherence  # noqa: E402
 from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
 from sktemper.report import _page, topic_report  # noqa: E402
 from sktemper.report._documents import Reader, coloured_pieces  # noqa: E402
-from sktemper.report._figures import label_places  # noqa: E402
+from sktemper.report._figures import places_around  # noqa: E402
 from sktemper.report._page import check_path, write_page  # noqa: E402
 
 N_TOPICS = 6
@@ -434,11 +435,12 @@ def test_labels_do_not_overlap():
     centres, radii = topic_map_layout(
         random.dirichlet(np.ones(50), 30), np.ones(30), width=500, height=400
     )
-    labels = ["two words"] * 30
-    places = label_places(centres, radii, np.ones(30), labels, (500, 400))
+    half = np.array([6.9 * 9, 15.0]) / 2
+    halves, frame = np.tile(half, (30, 1)), np.outer([-0.5, 0.5], (500, 400))
+    circles = centres, radii
+    places = place_labels(places_around, halves, circles, np.ones(30), frame)
     shown = np.flatnonzero(np.isfinite(places[:, 0]))
     assert 5 < len(shown)
-    half = np.array([6.9 * 9, 15.0]) / 2
     for i in shown:
         nearest = np.clip(centres, places[i] - half, places[i] + half)
         assert (np.hypot(*(centres - nearest).T) >= radii)[np.arange(30) != i].all()
@@ -491,7 +493,7 @@ def test_circles_of_very_different_sizes_stay_within_the_map(seed):
         ({"dates": ["soon"] * 300}, ValueError, "dates must be dates, strings such as"),
         ({"groups": [[1]] * 300}, ValueError, "groups must have one value"),
         ({"n_words": 0}, ValueError, "n_words must be at least 1"),
-        ({"n_documents": 1.5}, TypeError, "n_documents must be an int"),
+        ({"n_documents": 1.5}, TypeError, "n_documents. parameter must be an int"),
         ({"vectorizer": 3}, TypeError, "vectorizer must have `build_analyzer`"),
         ({"path": "no/such/folder/a.html"}, FileNotFoundError, "no folder to write to"),
         ({"path": "."}, IsADirectoryError, "is a folder"),

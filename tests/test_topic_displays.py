@@ -245,7 +245,7 @@ def test_ellipses(plt, blobs, kind):
     np.testing.assert_array_equal(display.labels, mixture.predict(blobs))
     without = MixtureEllipsesDisplay.from_estimator(mixture, ax=display.ax_)
     assert without.points_ is None and without.ax_ is display.ax_
-    with pytest.raises(ValueError, match="features must be two indices"):
+    with pytest.raises(ValueError, match="features must be 2 indices"):
         MixtureEllipsesDisplay.from_estimator(mixture, features=(0, 3))
 
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+#: Pattern of the words of a text, by which scikit-learn's vectorizers find them.
+WORD = r"\b\w\w+\b"
 #: Number of tokens with the distribution of the corpus that are added to each cluster.
 #: They make the lift of a word finite, and moderate in a cluster of few tokens.
 PRIOR_TOKENS = 1.0

@@ -88,6 +88,19 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
+    def _make_panels(self, ax, n_panels, n_columns, panel_size, margins=(0.0, 0.0)):
+        """Divide the axes into panels; sizes are those of a new figure, in inches."""
+        n_columns = min(n_columns, n_panels)
+        n_rows = -(-n_panels // n_columns)
+        counts = np.array([n_columns, n_rows])
+        ax = self._make_axes(ax, counts * panel_size + margins)
+        ax.set_axis_off()
+        grid = ax.get_subplotspec().subgridspec(n_rows, n_columns)
+        places = [divmod(number, n_columns) for number in range(n_panels)]
+        panels = [ax.figure.add_subplot(grid[row, column]) for row, column in places]
+        self.axes_ = np.array(panels, dtype=object)
+        return self.axes_
+
     def _add_colorbar(self, artist, ax, **style):
         self.colorbar_ = self.figure_.colorbar(artist, ax=ax, **style)
 
@@ -120,6 +133,24 @@ class Display:
         """Return the line style and the marker of a line by its number in the plot."""
         return STYLES[number // N_ALIKE % len(STYLES)]
 
+    def _draw_shares(self, ax, places, shares, label, line_kw, bands=None):
+        """Draw a line of each topic, with markers, or with ``bands`` around the lines.
+
+        The display has the indices of the topics and their labels.
+        """
+        ax = self._make_axes(ax, (9, 4.5))
+        self.artists_ = []
+        for number, colour in enumerate(topic_colours(self.topics)):
+            line, marker = self._style(number)
+            style = {"linestyle": line, "color": colour, "label": self.labels[number]}
+            if bands is None:
+                style |= {"marker": marker, "markersize": 4}
+            else:
+                low, high = (ends[number] for ends in bands)
+                ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+            self.artists_ += ax.plot(places, shares[number], **style | line_kw)
+        self._finish_shares(ax, label, places)
+
     def _percent_formatter(self):
         """Return a formatter of percentages, whose digits depend on the ticks."""
         from matplotlib.ticker import PercentFormatter
@@ -135,16 +166,6 @@ class Display:
         self._open_frame(ax)
         if np.asarray(places).dtype.kind == "M":
             ax.tick_params(axis="x", labelrotation=30)
-
-
-def make_panels(ax, n_panels, n_columns):
-    n_columns = min(n_columns, n_panels)
-    n_rows = -(-n_panels // n_columns)
-    ax.set_axis_off()
-    grid = ax.get_subplotspec().subgridspec(n_rows, n_columns)
-    places = [divmod(number, n_columns) for number in range(n_panels)]
-    panels = [ax.figure.add_subplot(grid[row, column]) for row, column in places]
-    return np.array(panels, dtype=object)
 
 
 def topic_colours(numbers):
@@ -172,13 +193,15 @@ def select_topics(numbers, prevalence, most):
     return check_indices("topics", numbers, len(prevalence))
 
 
-def check_indices(name, numbers, n):
+def check_indices(name, numbers, n, n_wanted=None):
     """Return indices of topics or components as an array, or raise an error."""
     numbers = np.atleast_1d(numbers)
     whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0
-    if not whole or numbers.min() < 0 or numbers.max() >= n:
+    wrong = not whole or n_wanted not in (None, len(numbers))
+    if wrong or numbers.min() < 0 or numbers.max() >= n:
+        indices = "indices" if n_wanted is None else f"{n_wanted} indices"
         raise ValueError(
-            f"{name} must be indices of {name}, integers from 0 to {n - 1}, got "
+            f"{name} must be {indices} of {name}, integers from 0 to {n - 1}, got "
             f"{numbers.tolist()}."
         )
     return numbers

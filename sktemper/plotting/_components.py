@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Int
-from ._axes import Display, check_indices, make_panels
+from ._axes import Display, check_indices
 
 #: Maximum number of images that are drawn by default.
 MOST_IMAGES = 64
@@ -114,26 +114,23 @@ class ComponentsDisplay(Display):
         n_images, height, width = images.shape
         if n_columns is None:
             n_columns = max(1, round(math.sqrt(2.0 * n_images * height / width)))
-        n_columns = min(n_columns, n_images)
-        n_rows = -(-n_images // n_columns)
-        inches = min(1.1, 10.0 / n_columns)
-        size = n_columns * inches + 1, n_rows * (inches * height / width + 0.2) + 0.3
-        ax = self._make_axes(ax, size)
-        self.axes_ = make_panels(ax, n_images, n_columns)
-        image_kw = {**_scale(images), **image_kw}
+        inches = min(1.1, 10.0 / min(n_columns, n_images))
+        panel_size = inches, inches * height / width + 0.2
+        panels = self._make_panels(ax, n_images, n_columns, panel_size, (1.0, 0.3))
+        image_kw = {**_colour_scale(images), **image_kw}
         self.images_ = []
-        for panel, image, number in zip(self.axes_, images, self.numbers, strict=True):
+        for panel, image, number in zip(panels, images, self.numbers, strict=True):
             self.images_.append(panel.imshow(image, **image_kw))
             panel.set_title(str(number), fontsize=7, pad=2)
             panel.set(xticks=[], yticks=[])
             panel.spines[:].set_color("0.8")
         self.colorbar_ = None
         if colorbar:
-            self._add_colorbar(self.images_[0], list(self.axes_), shrink=0.8)
+            self._add_colorbar(self.images_[0], list(panels), shrink=0.8)
         return self
 
 
-def _scale(images):
+def _colour_scale(images):
     """Return a colour map and its limits, symmetric if the values have both signs."""
     low, high = float(images.min()), float(images.max())
     largest = max(abs(low), abs(high))

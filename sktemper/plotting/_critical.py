@@ -7,7 +7,7 @@ import numpy as np
 
 from .._estimator import critical_temperatures
 from .._utils._typing import ArrayLike, Axes, DataLike
-from ._axes import Display, make_panels
+from ._axes import Display
 
 #: Number of points of the curve of a schedule.
 N_POINTS = 200
@@ -18,7 +18,7 @@ BEYOND, WITHOUT_END = 1.2, 150.0
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CriticalTemperaturesDisplay(Display):
-    """Plot of critical temperatures of data beside the schedule that a fit would use.
+    """Plot of critical temperatures of data, and of the schedule that a fit would use.
 
     The left panel shows the temperatures below which the components become distinct in
     one, two, ... directions.  The right panel shows the schedule, and a band from the
@@ -112,23 +112,21 @@ class CriticalTemperaturesDisplay(Display):
         if (self.time is None) != (self.temperature is None):
             raise ValueError("time and temperature must be given together.")
         n_panels = 1 if self.time is None else 2
-        ax = self._make_axes(ax, (3.6 * n_panels, 3.2))
-        self.axes_ = make_panels(ax, n_panels, n_panels)
+        first, *others = self._make_panels(ax, n_panels, n_panels, (3.6, 3.2))
         spectrum = np.asarray(self.critical_temperatures, dtype=float)
         numbers = np.arange(2, len(spectrum) + 2)
-        (self.points_,) = self.axes_[0].plot(numbers, spectrum, ".", color="C0")
-        self.axes_[0].set(xlabel="Component", ylabel="Critical temperature")
-        self.axes_[0].xaxis.get_major_locator().set_params(integer=True)
+        (self.points_,) = first.plot(numbers, spectrum, ".", color="C0")
+        first.set(xlabel="Component", ylabel="Critical temperature")
+        first.xaxis.get_major_locator().set_params(integer=True)
         self.line_ = self.band_ = None
-        if self.time is not None:
-            self._draw_schedule(spectrum, {"color": "C1", **line_kw})
+        for panel in others:
+            panel.sharey(first)
+            self._draw_schedule(panel, spectrum, {"color": "C1", **line_kw})
         for panel in self.axes_:
             self._open_frame(panel)
         return self
 
-    def _draw_schedule(self, spectrum, line_kw):
-        panel = self.axes_[1]
-        panel.sharey(self.axes_[0])
+    def _draw_schedule(self, panel, spectrum, line_kw):
         self.band_ = panel.axhspan(
             spectrum.min(), spectrum.max(), color="C0", alpha=0.25, linewidth=0
         )

@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, DataLike
+from .._utils._words import WORD
 from ._axes import Display, topic_colours, topic_labels
 
-#: Words of a text, as scikit-learn's vectorizers find them by default.
-WORDS = re.compile(r"(\b\w\w+\b)")
 #: Largest number of topics in the legend, which shows the most frequent topics.
 MOST_TOPICS = 10
 #: Line height divided by the height of letters.
@@ -204,5 +203,5 @@ def _width(drawn, part, renderer):
 def _pieces(text):
     """Return each piece of a text with its lower-case word, or None between words."""
     # words alternate with what is between them
-    pieces = enumerate(WORDS.split(text))
+    pieces = enumerate(re.split(f"({WORD})", text))
     return [(one, one.lower() if place % 2 else None) for place, one in pieces if one]

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Float
-from ._axes import Display, require_attribute, topic_colours
+from ._axes import Display, check_indices, require_attribute, topic_colours
 
 #: Largest number of points that are drawn.
 MOST_POINTS = 10_000
@@ -98,7 +98,8 @@ class MixtureEllipsesDisplay(Display):
         cls._check()
         check_is_fitted(estimator)
         require_attribute(estimator, "means_", "a fitted Gaussian mixture")
-        features = _check_features(features, np.shape(estimator.means_)[1])
+        n_features = np.shape(estimator.means_)[1]
+        features = check_indices("features", features, n_features, n_wanted=2)
         kept = np.flatnonzero(np.asarray(estimator.weights_) >= min_weight)
         covariances = _full_covariances(estimator)[np.ix_(kept, features, features)]
         points = labels = None
@@ -154,17 +155,6 @@ class MixtureEllipsesDisplay(Display):
         ax.autoscale_view()
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         return self
-
-
-def _check_features(features, n_features):
-    features = np.asarray(features)
-    right = features.shape == (2,) and features.dtype.kind in "iu"
-    if not right or features.min() < 0 or features.max() >= n_features:
-        raise ValueError(
-            "features must be two indices of features, from 0 to "
-            f"{n_features - 1}, got {features.tolist()}."
-        )
-    return features
 
 
 def _full_covariances(estimator):

@@ -255,7 +255,8 @@ class TopicPrevalenceDisplay(Display):
         elif np.asarray(self.places).dtype.kind in "OUS":
             self._draw_mesh(ax, artist_kw)
         else:
-            self._draw_lines(ax, artist_kw)
+            label = "Share of the tokens"
+            self._draw_shares(ax, self.places, self.shares, label, artist_kw)
         return self
 
     def _draw_bars(self, ax, bar_kw):
@@ -266,18 +267,6 @@ class TopicPrevalenceDisplay(Display):
         self._name_rows(ax, self.labels)
         ax.xaxis.set_major_formatter(self._percent_formatter())
         ax.set_xlabel("Share of the tokens")
-
-    def _draw_lines(self, ax, line_kw):
-        ax = self._make_axes(ax, (9, 4.5))
-        self.artists_ = []
-        for number, (shares, label, colour) in enumerate(
-            zip(self.shares, self.labels, topic_colours(self.topics), strict=True)
-        ):
-            line, marker = self._style(number)
-            style = {"linestyle": line, "marker": marker, "markersize": 4}
-            style |= {"color": colour, "label": label, **line_kw}
-            self.artists_ += ax.plot(self.places, shares, **style)
-        self._finish_shares(ax, "Share of the tokens", self.places)
 
     def _draw_mesh(self, ax, mesh_kw):
         n_topics, n_places = np.shape(self.shares)
@@ -323,8 +312,5 @@ def _tokens(X):
     """Return the number of tokens of each document; ``X`` may be in parts."""
     matrices = matrices_of(X)
     parts = (matrices[number] for number in range(len(matrices)))
-    sums = (
-        part.sum(axis=1) if sparse.issparse(part) else np.asarray(part).sum(axis=1)
-        for part in parts
-    )
-    return np.concatenate([np.asarray(lengths).ravel() for lengths in sums])
+    parts = (part if sparse.issparse(part) else np.asarray(part) for part in parts)
+    return np.concatenate([np.ravel(part.sum(axis=1)) for part in parts])

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Int
-from ._axes import Display, make_panels, topic_colours, topic_labels
+from ._axes import Display, topic_colours, topic_labels
 
 #: Width of running means as a share of all points, and smallest number of points in a
 #: running mean of the components' shares.
@@ -160,13 +160,12 @@ class StreamDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes that the panels replace; None makes a figure.
         """
-        ax = self._make_axes(ax, (10, 6))
-        self.axes_ = make_panels(ax, 2, 1)
+        above, below = self._make_panels(ax, 2, 1, (10, 3))
         self._places = self._all_places()
-        self._draw_scores(self.axes_[0])
-        self._draw_shares(self.axes_[1], line_kw)
-        self.axes_[0].sharex(self.axes_[1])
-        self.axes_[0].tick_params(axis="x", labelbottom=False, labelrotation=0)
+        self._draw_scores(above)
+        self._draw_components(below, line_kw)
+        above.sharex(below)
+        above.tick_params(axis="x", labelbottom=False, labelrotation=0)
         for panel in self.axes_:
             self._open_frame(panel)
         return self
@@ -243,7 +242,7 @@ class StreamDisplay(Display):
             ax.set_ylim(low - room, high + room)
         self._legend_beside(ax)
 
-    def _draw_shares(self, ax, line_kw):
+    def _draw_components(self, ax, line_kw):
         shares, lives = self.course["shares"], self._lives()
         largest = [shares[life.points, life.column].max() for life in lives]
         order = np.argsort(-np.array(largest), kind="stable")

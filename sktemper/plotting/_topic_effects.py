@@ -167,8 +167,17 @@ class TopicEffectsDisplay(Display):
         **artist_kw : dict
             Passed to matplotlib's ``errorbar`` or ``plot``.
         """
-        draw = self._draw_effects if self.places is None else self._draw_shares
-        draw(ax, artist_kw)
+        if self.places is None:
+            self._draw_effects(ax, artist_kw)
+            return self
+        order = np.argsort(self.places, kind="stable")
+        values, *bands = (
+            np.asarray(numbers)[:, order]
+            for numbers in (self.values, self.low, self.high)
+        )
+        places, label = np.asarray(self.places)[order], "Mean share of a document"
+        self._draw_shares(ax, places, values, label, artist_kw, bands)
+        self.ax_.set_xlabel(self.name or "")
         return self
 
     def _draw_effects(self, ax, error_kw):
@@ -183,19 +192,6 @@ class TopicEffectsDisplay(Display):
         self._name_rows(ax, self.labels)
         ax.xaxis.set_major_formatter(self._percent_formatter())
         ax.set_xlabel(f"Change of the share: {self.name}")
-
-    def _draw_shares(self, ax, line_kw):
-        ax = self._make_axes(ax, (9, 4.5))
-        order, self.artists_ = np.argsort(self.places, kind="stable"), []
-        places = np.asarray(self.places)[order]
-        for number, colour in enumerate(topic_colours(self.topics)):
-            style = {"linestyle": self._style(number)[0]}
-            style |= {"color": colour, "label": self.labels[number], **line_kw}
-            self.artists_ += ax.plot(places, self.values[number][order], **style)
-            low, high = self.low[number][order], self.high[number][order]
-            ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-        self._finish_shares(ax, "Mean share of a document", places)
-        ax.set_xlabel(self.name or "")
 
 
 def _of_topics(kept, labels, values, low, high):

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._utils._labels import free_place
+from .._utils._labels import place_labels
 from .._utils._typing import ArrayLike, Axes, Float, Int
 from ._axes import Display, ranked_words, topic_colours
 
@@ -211,7 +211,8 @@ class TopicMapDisplay(Display):
         """Draw the map."""
         n_topics = len(self.labels)
         ax = self._make_axes(ax, (9, 7))
-        area = SHARE_OF_CIRCLES * _points(ax).prod() * np.asarray(self.prevalence)
+        points = ax.get_window_extent().size / _per_point(ax)
+        area = SHARE_OF_CIRCLES * points.prod() * np.asarray(self.prevalence)
         defaults = {
             "s": np.maximum(area, LEAST_AREA),
             "c": topic_colours(range(n_topics)),
@@ -223,7 +224,9 @@ class TopicMapDisplay(Display):
         )
         ax.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
         ax.margins(0.15)
-        self._push_apart(ax)
+        # circles that hide each other are moved, without a change of ``positions``
+        centres = push_apart(*self._circles(ax))
+        self.circles_.set_offsets(ax.transData.inverted().transform(centres))
         ax.set_title(
             f"{n_topics} topics: close topics are similar, area is the share of tokens",
             fontsize=10,
@@ -234,33 +237,23 @@ class TopicMapDisplay(Display):
         self._place_labels(ax, size)
         return self
 
-    def _push_apart(self, ax):
-        """Move circles that hide each other, without a change of ``positions``."""
+    def _circles(self, ax):
+        """Return centres and radii of the circles in pixels, in the final layout."""
         self.figure_.figure.draw_without_rendering()
-        per_point = self.figure_.figure.dpi / 72.0
-        radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
-        centres = push_apart(ax.transData.transform(self.positions), radii)
-        self.circles_.set_offsets(ax.transData.inverted().transform(centres))
+        centres = ax.transData.transform(self.circles_.get_offsets())
+        return centres, np.sqrt(self.circles_.get_sizes() / np.pi) * _per_point(ax)
 
     def _place_labels(self, ax, size):
-        """Put labels beside their circles if there is room, largest circles first.
-
-        The figure must have its final layout, because the sizes of labels are needed.
-        """
-        figure = self.figure_.figure
-        figure.draw_without_rendering()
-        renderer = figure.canvas.get_renderer()
-        per_point = figure.dpi / 72.0
-        places = self.circles_.get_offsets()
-        centres = ax.transData.transform(places)
-        radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
-        frame = ax.get_window_extent(renderer).get_points()
-        circles = centres, radii
-        placed, self.labels_ = [], []
-        for topic in np.argsort(-np.asarray(self.prevalence), kind="stable"):
-            label = ax.annotate(
+        """Put labels next to their circles if there is room, largest circles first."""
+        centres, radii = circles = self._circles(ax)
+        renderer = self.figure_.figure.canvas.get_renderer()
+        prevalence, per_point = np.asarray(self.prevalence), _per_point(ax)
+        order, halves = np.argsort(-prevalence, kind="stable"), np.empty(centres.shape)
+        labels = {}
+        for topic in order:
+            label = labels[topic] = ax.annotate(
                 self.labels[topic],
-                places[topic],
+                self.circles_.get_offsets()[topic],
                 xytext=(0, 0),
                 textcoords="offset points",
                 fontsize=size,
@@ -269,29 +262,30 @@ class TopicMapDisplay(Display):
                 color="0.15",
                 arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.5},
             )
-            extent = label.get_window_extent(renderer)
-            half = np.array([extent.width, extent.height]) / 2 + 1
-            tried = _label_candidates(centres[topic], radii[topic], half, per_point)
-            centre = free_place(tried, half, topic, circles, placed, frame)
-            if centre is None:
+            halves[topic] = label.get_window_extent(renderer).size / 2 + 1
+
+        def around(centre, radius, half):
+            for gap in GAPS:
+                for angle in np.arange(N_DIRECTIONS) / N_DIRECTIONS + 0.25:
+                    turn = 2 * np.pi * angle
+                    direction = np.array([np.cos(turn), np.sin(turn)])
+                    away = (radius + gap * per_point) * direction
+                    yield centre + away + half * direction
+
+        frame = ax.get_window_extent(renderer).get_points()
+        places = place_labels(around, halves, circles, prevalence, frame)
+        self.labels_ = []
+        for topic, label in labels.items():
+            away = places[topic] - centres[topic]
+            if np.isnan(away).any():
                 label.remove()
                 continue
-            away = centre - centres[topic]
             label.set_position(away / per_point)
-            if np.hypot(*away) < radii[topic] + half.sum() + GAPS[1] * per_point:
-                label.arrow_patch.set_visible(False)
+            near = radii[topic] + halves[topic].sum() + GAPS[1] * per_point
+            label.arrow_patch.set_visible(np.hypot(*away) >= near)
             self.labels_.append(label)
 
 
-def _points(ax):
-    extent = ax.get_window_extent()
-    return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
-
-
-def _label_candidates(centre, radius, half, per_point):
-    """Yield places for the centre of a label around a circle, in pixels."""
-    for gap in GAPS:
-        for angle in np.arange(N_DIRECTIONS) * 2 * np.pi / N_DIRECTIONS + np.pi / 2:
-            direction = np.array([np.cos(angle), np.sin(angle)])
-            away = (radius + gap * per_point) * direction
-            yield centre + away + half * direction
+def _per_point(ax):
+    """Return the number of pixels of a point."""
+    return ax.figure.dpi / 72.0

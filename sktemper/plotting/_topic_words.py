@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, Float, Int
-from ._axes import Display, make_panels, ranked_words, select_topics, topic_colours
+from ._axes import Display, ranked_words, select_topics, topic_colours
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -104,15 +104,11 @@ class TopicWordsDisplay(Display):
         self, ax: Axes | None = None, *, n_columns: Int = 4, **bar_kw: Any
     ) -> Self:
         """Draw the words."""
-        n_panels, n_words = len(self.words), max(map(len, self.words))
-        n_columns = min(n_columns, n_panels)
-        n_rows = -(-n_panels // n_columns)
-        ax = self._make_axes(ax, (2.6 * n_columns, (0.6 + 0.19 * n_words) * n_rows))
-        self.axes_ = make_panels(ax, n_panels, n_columns)
-        for number, (panel, colour) in enumerate(
-            zip(self.axes_, topic_colours(self.topics), strict=True)
-        ):
-            self._draw(panel, number, {"color": colour, **bar_kw})
+        panel_size = 2.6, 0.6 + 0.19 * max(map(len, self.words))
+        panels = self._make_panels(ax, len(self.words), n_columns, panel_size)
+        colours = topic_colours(self.topics)
+        for number, panel in enumerate(panels):
+            self._draw(panel, number, {"color": colours[number], **bar_kw})
         return self
 
     def _draw(self, panel, number, bar_kw):

@@ -5,12 +5,10 @@ import warnings
 from functools import cache
 
 import numpy as np
-from scipy import sparse
 
-from ._models import largest
+from .._utils._words import WORD
+from ._models import count_words, largest
 
-#: Words of a text, by the default pattern of scikit-learn's vectorizers.
-WORDS = re.compile(r"\b\w\w+\b")
 #: Chunks of a text without white space, which are passed to the analyzer one by one.
 CHUNKS = re.compile(r"\S+")
 #: The inner part of a chunk, without punctuation around it.
@@ -35,14 +33,13 @@ class Reader:
 
         A feature of several words takes precedence over the features inside it.
         """
-        spans = list(_phrases(text, known))
-        taken = [(start, end) for start, end, _ in spans]
+        phrases = list(_phrases(text, known))
+        spans = [*phrases]
         for chunk in CHUNKS.finditer(text):
             for start, end, features in self._in_chunk(chunk.group()):
                 start, end = start + chunk.start(), end + chunk.start()
                 found = [feature for feature in features if feature in known]
-                free = all(end <= first or last <= start for first, last in taken)
-                if found and free:
+                if found and _is_free(start, end, phrases):
                     spans.append((start, end, found))
         return sorted(spans)
 
@@ -67,7 +64,7 @@ class Reader:
 
 
 def _default_features(text):
-    return WORDS.findall(text.lower())
+    return re.findall(WORD, text.lower())
 
 
 def _phrases(text, known):
@@ -78,9 +75,13 @@ def _phrases(text, known):
         pattern = r"\W+".join(map(re.escape, phrase.split()))
         for match in re.finditer(rf"\b{pattern}\b", text, re.IGNORECASE):
             start, end = match.span()
-            if all(end <= first or last <= start for first, last in taken):
-                taken.append((start, end))
-                yield start, end, [phrase]
+            if _is_free(start, end, taken):
+                taken.append((start, end, [phrase]))
+                yield taken[-1]
+
+
+def _is_free(start, end, spans):
+    return all(end <= first or last <= start for first, last, _ in spans)
 
 
 def coloured_pieces(text, spans, topics_of):
@@ -128,7 +129,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
     numbers = np.unique(np.concatenate(top))
     X = rows.taken(numbers)
     topics_of = model.word_topics(X, facts) if len(numbers) else []
-    counts = _count_words(X)
+    counts = count_words(X)
     shown = [
         {
             "row": int(number),
@@ -149,7 +150,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
     }
 
 
-class Texts:
+class ShownTexts:
     """Texts of documents, or their words if there are no texts."""
 
     def __init__(self, documents, names, vectorizer):
@@ -187,16 +188,6 @@ def _main_topics(weights):
     order = np.argsort(-weights, kind="stable")[:MOST_TOPICS]
     kept = [k for k in order if weights[k] >= LEAST_WEIGHT] or order[:1]
     return [[int(k), round(100 * float(weights[k]))] for k in kept]
-
-
-def _count_words(X):
-    X = sparse.csr_matrix(X)
-    X.sum_duplicates()
-    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    return [
-        dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
-        for a, b in ends
-    ]
 
 
 def _word_pieces(counts, topics_of, facts):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._utils._labels import free_place
+from .._utils._labels import place_labels
 from ..plotting import topic_map_layout
 from ._models import MOST_IN_LABEL
 
@@ -12,26 +12,8 @@ LETTER, LINE = 6.9, 15.0
 GAPS = (2.0, 9.0)
 
 
-def label_places(centres, radii, prevalence, labels, size):
-    """Return the centres of labels beside circles; NaN for labels that do not fit.
-
-    A label must be inside the map, and must not cover other circles or labels.  Labels
-    of large circles are placed first.  Pixels are the unit of all places and sizes, and
-    (0, 0) is the centre of the map.
-    """
-    places, placed = np.full(centres.shape, np.nan), []
-    circles, frame = (centres, radii), np.outer([-0.5, 0.5], size)
-    for topic in np.argsort(-prevalence, kind="stable"):
-        half = np.array([LETTER * len(labels[topic]), LINE]) / 2
-        tried = _label_candidates(centres[topic], radii[topic], half)
-        place = free_place(tried, half, topic, circles, placed, frame)
-        if place is not None:
-            places[topic] = place
-    return places
-
-
-def _label_candidates(centre, radius, half):
-    """Yield places for a label: below, above, beside and diagonally beside a circle."""
+def places_around(centre, radius, half):
+    """Yield places for a label: below, above, to the sides and diagonally."""
     for gap in GAPS:
         away = radius + gap + half
         for x, y in (0, -1), (0, 1), (1, 0), (-1, 0):
@@ -131,7 +113,11 @@ def _map_source(facts):
     )
     topics = range(len(radii))
     labels = [_plain(facts.label(k, 2)) for k in topics]
-    places = label_places(centres, radii, facts.prevalence, labels, (WIDTH, HEIGHT))
+    # pixels, from the centre of the map
+    halves = np.array([[LETTER * len(label), LINE] for label in labels]) / 2
+    frame = np.outer([-0.5, 0.5], [WIDTH, HEIGHT])
+    circles = centres, radii
+    places = place_labels(places_around, halves, circles, facts.prevalence, frame)
     return ColumnDataSource(
         {
             "x": centres[:, 0],

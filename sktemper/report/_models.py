@@ -49,6 +49,9 @@ class Facts:
         Share of each word in the corpus according to the model.
     numbers : ndarray of shape (n_topics,)
         The indices of the topics in the model.
+    by_tfidf : bool
+        Whether labels have the words with the largest class TF-IDF, and the page
+        initially ranks words by it, instead of by relevance.
     """
 
     names: list
@@ -60,7 +63,7 @@ class Facts:
     coherence: np.ndarray
     in_corpus: np.ndarray
     numbers: np.ndarray
-    by_tfidf = False  # whether the page initially ranks words by class TF-IDF
+    by_tfidf: bool = False
 
     @classmethod
     def from_rows(cls, *, rows, prevalence, topic_word, **others):
@@ -75,9 +78,27 @@ class Facts:
             **others,
         )
 
+    def summary(self):
+        """Return the part of the page's data that describes the topics."""
+        return {
+            "n_documents": len(self.tokens),
+            "n_tokens": round(float(self.tokens.sum())),
+            "n_features": len(self.names),
+            "numbers": self.numbers.tolist(),
+            "by_tfidf": self.by_tfidf,
+            "labels": [self.label(k) for k in range(len(self.prevalence))],
+            "prevalence": self.prevalence.round(6).tolist(),
+            "coherence": self.coherence.round(3).tolist(),
+        }
+
     def class_tfidf(self, k):
         mean_tokens = self.tokens.sum() / len(self.prevalence)
         return self.topic_word[k] * class_idf(self.counts, mean_tokens)
+
+    def topics_given(self, words):
+        """Return the probabilities of topics given words, (n_words, n_topics)."""
+        joint = self.prevalence[:, None] * self.topic_word[:, words]
+        return (joint / self.in_corpus[words]).T
 
     def label(self, k, n_words=3):
         """Return the label of a topic, which consists of its most relevant words."""
@@ -85,27 +106,12 @@ class Facts:
 
     @cached_property
     def _best_words(self):
-        """Words of the topics' labels, ranked by relevance with the weight 0.6."""
-        log_in_corpus = np.log(self.in_corpus)
-        return [
-            largest(np.log(weight) - 0.4 * log_in_corpus, MOST_IN_LABEL)
-            for weight in self.topic_word
-        ]
-
-
-@dataclass(frozen=True)
-class ClusterFacts(Facts):
-    """Facts about clusters, labelled by the words with the largest class TF-IDF."""
-
-    by_tfidf = True
-
-    @cached_property
-    def _best_words(self):
-        """Words of the clusters' labels, ranked by class TF-IDF."""
-        return [
-            largest(self.class_tfidf(k), MOST_IN_LABEL)
-            for k in range(len(self.numbers))
-        ]
+        """Words of labels, ranked by class TF-IDF, or by relevance of weight 0.6."""
+        if self.by_tfidf:
+            ranks = map(self.class_tfidf, range(len(self.numbers)))
+        else:
+            ranks = np.log(self.topic_word) - 0.4 * np.log(self.in_corpus)
+        return [largest(rank, MOST_IN_LABEL) for rank in ranks]
 
 
 # -- kinds of models -------------------------------------------------------------------
@@ -127,8 +133,8 @@ def find_interface(estimator, embeddings=None):
                 "With embeddings, lda must be a fitted estimator with predict_proba or "
                 f"predict, got {type(estimator).__name__}."
             )
-        return Clusters(estimator, embeddings)
-    for kind in LDA, Mixture:
+        return ClusterInterface(estimator, embeddings)
+    for kind in LDAInterface, MixtureInterface:
         if not isinstance(estimator, type) and all(
             hasattr(estimator, name) for name in kind.needs
         ):
@@ -145,7 +151,7 @@ def find_interface(estimator, embeddings=None):
     )
 
 
-class LDA:
+class LDAInterface:
     """Interface to latent Dirichlet allocation, which assigns topics to each word."""
 
     needs = ("topics", "explain", "transform")
@@ -156,7 +162,7 @@ class LDA:
     def facts(self, X, rows, feature_names):
         names = _word_names(self._lda, feature_names, rows)
         # indices instead of names, because pyarrow can store only valid Unicode
-        table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
+        table = self._lda.topics(_places_as_names(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
         return Facts.from_rows(
             names=names,
@@ -169,7 +175,7 @@ class LDA:
 
     def word_topics(self, X, facts):
         """Return a dict for each document: for each word, its topics' probabilities."""
-        numbers = _numbers(facts.names)
+        numbers = _places_as_names(facts.names)
         table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
         found = [{} for _ in range(X.shape[0])]
         fields = (table[name] for name in ("document", "word", "topic", "probability"))
@@ -178,7 +184,7 @@ class LDA:
         return found
 
 
-class Mixture:
+class MixtureInterface:
     """Interface to a mixture of multinomials, which has one topic for each document."""
 
     needs = ("top_words", "predict_proba", "sample")
@@ -190,24 +196,19 @@ class Mixture:
         names = _word_names(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
-        return _cluster_facts(Facts, names, rows, components, doc_topic)
+        return _cluster_facts(names, rows, components, doc_topic)
 
     def word_topics(self, X, facts):
-        X = sparse.csr_matrix(X)
-        X.eliminate_zeros()
-        words = np.unique(X.indices)
-        joint = facts.prevalence[:, None] * facts.topic_word[:, words]
+        documents = count_words(X)
+        words = sorted(set().union(*documents))
         topics_of = {}
-        for word, shares in zip(
-            words.tolist(), (joint / facts.in_corpus[words]).T, strict=True
-        ):
+        for word, shares in zip(words, facts.topics_given(words), strict=True):
             kept = {*np.flatnonzero(shares >= LEAST_PROBABILITY), shares.argmax()}
             topics_of[word] = {int(k): float(shares[k]) for k in kept}
-        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        return [{v: topics_of[v] for v in X.indices[a:b].tolist()} for a, b in ends]
+        return [{word: topics_of[word] for word in counts} for counts in documents]
 
 
-class Clusters(Mixture):
+class ClusterInterface(MixtureInterface):
     """Interface to clusters of data other than word counts, such as embeddings.
 
     The estimator has ``predict_proba`` or ``predict``.
@@ -231,10 +232,10 @@ class Clusters(Mixture):
         counts = rows.sums(memberships[:, filled])
         corpus = rows.counts + 0.5  # so that logarithms are finite for all words
         counts += PRIOR_TOKENS * corpus / corpus.sum()
-        rest = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
-        memberships = memberships[:, filled] + rest / len(filled)
-        facts = _cluster_facts(ClusterFacts, names, rows, counts, memberships)
-        return replace(facts, numbers=filled)
+        lacking = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
+        memberships = memberships[:, filled] + lacking / len(filled)
+        facts = _cluster_facts(names, rows, counts, memberships)
+        return replace(facts, numbers=filled, by_tfidf=True)
 
     def _memberships(self):
         if hasattr(self._estimator, "predict_proba"):
@@ -244,10 +245,22 @@ class Clusters(Mixture):
         return np.equal.outer(labels, np.arange(labels.max() + 1)).astype(np.float64)
 
 
-def _cluster_facts(kind, names, rows, components, doc_topic):
+def count_words(X):
+    """Return a dict for each document: the numbers of occurrences of its words."""
+    X = sparse.csr_matrix(X)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [
+        dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
+        for a, b in ends
+    ]
+
+
+def _cluster_facts(names, rows, components, doc_topic):
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
-    return kind.from_rows(
+    return Facts.from_rows(
         names=names,
         rows=rows,
         topic_word=components / components.sum(axis=1, keepdims=True),
@@ -264,10 +277,10 @@ def _word_names(estimator, feature_names, rows):
     n_features = len(rows.counts)
     if feature_names is None:
         feature_names = getattr(
-            estimator, "feature_names_in_", _numbers(range(n_features))
+            estimator, "feature_names_in_", _places_as_names(range(n_features))
         )
     return [str(name) for name in check_names(feature_names, n_features)]
 
 
-def _numbers(names):
+def _places_as_names(names):
     return [str(v) for v in range(len(names))]

@@ -32,12 +32,8 @@ def word_tables(facts, n_words):
         lift.  The words of a topic are the ``n_words`` most relevant words for each of
         `RELEVANCES`, and the words with the largest class TF-IDF.
     """
-    chosen = _candidates(facts, n_words)
-    known = np.zeros(len(facts.names), dtype=bool)
-    known[largest(facts.counts, MOST_WORDS)] = True
-    for words in chosen:
-        known[words] = True
-    known = np.flatnonzero(known)
+    chosen = _top_words(facts, n_words)
+    known = np.unique(np.concatenate([largest(facts.counts, MOST_WORDS), *chosen]))
     return {
         "words": [facts.names[v] for v in known],
         "counts": [round(float(count), 1) for count in facts.counts[known]],
@@ -57,23 +53,20 @@ def _log_lift(facts, k):
     return np.log(facts.topic_word[k]) - np.log(facts.in_corpus)
 
 
-def _candidates(facts, n_words):
+def _top_words(facts, n_words):
     """Return for each topic the words that are at the top of a ranking of the page."""
     chosen = []
     for k, weight in enumerate(facts.topic_word):
         log_weight, log_lift = np.log(weight), _log_lift(facts, k)
-        found = [
-            largest(r * log_weight + (1.0 - r) * log_lift, n_words) for r in RELEVANCES
-        ]
-        found.append(largest(facts.class_tfidf(k), n_words))
-        chosen.append(np.unique(found))
+        ranks = [r * log_weight + (1.0 - r) * log_lift for r in RELEVANCES]
+        ranks.append(facts.class_tfidf(k))
+        chosen.append(np.unique([largest(rank, n_words) for rank in ranks]))
     return chosen
 
 
 def _topics_of_words(facts, known):
     """Return the probabilities of topics given each word, in thousandths."""
-    joint = facts.prevalence[:, None] * facts.topic_word[:, known]
-    shares = (joint / facts.in_corpus[known]).T
+    shares = facts.topics_given(known)
     order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_TOPICS]
     shares = np.take_along_axis(shares, order, axis=1)
     lengths = np.maximum((shares >= LEAST_SHARE).sum(axis=1), 1)
@@ -101,14 +94,13 @@ def line_table(facts, dates):
     shares, places = topic_shares(facts.doc_topic, facts.tokens, dates)
     if len(places) == 0:
         return None
-    are_dates = places.dtype.kind == "M"
-    seconds = places.astype("datetime64[s]") if are_dates else places
-    labels = seconds.astype("datetime64[D]") if are_dates else places
+    labels, are_dates = places, places.dtype.kind == "M"
+    if are_dates:
+        labels = places.astype("datetime64[D]")
+        places = 1000 * places.astype("datetime64[s]").astype(np.int64)
     return {
         "are_dates": are_dates,
-        "places": (
-            (1000 * seconds.astype(np.int64)).tolist() if are_dates else places.tolist()
-        ),
+        "places": places.tolist(),
         "labels": [str(label) for label in labels],
         "shares": shares.round(5).tolist(),
     }

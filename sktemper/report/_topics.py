@@ -1,7 +1,6 @@
 """Interactive page that shows the topics of a fitted model."""
 
 from collections.abc import Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine import matrices_of
+from .._utils._arguments import positive_int
 from .._utils._dates import as_dates
 from .._utils._extras import missing_packages
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
-from ._documents import Texts, shown_documents
+from ._documents import ShownTexts, shown_documents
 from ._figures import line_figure, map_figure
 from ._models import find_interface
 from ._page import check_path, render_page, write_page
@@ -29,14 +29,6 @@ def check_packages(user):
         import pandas  # noqa: F401
     except ImportError as error:
         raise missing_packages(user, ("bokeh", "pandas"), "report") from error
-
-
-def check_count(value, name):
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an int, got {value!r}.")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}.")
-    return int(value)
 
 
 def check_length(values, n_rows, name):
@@ -246,22 +238,22 @@ def topic_report(
     model = find_interface(lda, embeddings)
     check_is_fitted(lda)
     path = None if path is None else check_path(path)
-    n_words = check_count(n_words, "n_words")
-    n_documents = check_count(n_documents, "n_documents")
-    own = {"documents": documents, "document_names": document_names}
-    check_same_rows(X=X, **own, dates=dates, groups=groups)
+    n_words = positive_int(n_words, "n_words")
+    n_documents = positive_int(n_documents, "n_documents")
+    given = {"documents": documents, "document_names": document_names}
+    check_same_rows(X=X, **given, dates=dates, groups=groups)
     rows = CountRows(X)
     documents = check_documents(documents, len(rows))
     names = check_length(document_names, len(rows), "document_names")
     dates = as_dates(check_length(dates, len(rows), "dates"))
     groups = check_length(groups, len(rows), "groups")
 
-    texts = Texts(documents, names, vectorizer)
+    texts = ShownTexts(documents, names, vectorizer)
     facts = model.facts(X, rows, feature_names)
     data = {
         "title": str(title),
         "n_words": n_words,
-        **_summary(facts),
+        **facts.summary(),
         **word_tables(facts, n_words),
         **shown_documents(model, rows, facts, texts, n_documents),
         "dates": line_table(facts, dates),
@@ -271,16 +263,3 @@ def topic_report(
     figures = {"map-figure": map_figure(facts), "dates-figure": lines}
     page = render_page(data, figures)
     return page if path is None else write_page(path, page)
-
-
-def _summary(facts):
-    return {
-        "n_documents": len(facts.tokens),
-        "n_tokens": round(float(facts.tokens.sum())),
-        "n_features": len(facts.names),
-        "numbers": facts.numbers.tolist(),
-        "by_tfidf": facts.by_tfidf,
-        "labels": [facts.label(k) for k in range(len(facts.prevalence))],
-        "prevalence": facts.prevalence.round(6).tolist(),
-        "coherence": facts.coherence.round(3).tolist(),
-    }
