@@ -22,7 +22,7 @@ from sktemper.plotting import (
     TopicPrevalenceDisplay,
     TopicWordsDisplay,
 )
-from sktemper.plotting._axes import ORDER, topic_colours
+from sktemper.plotting._axes import COLOUR_ORDER, topic_colours
 
 WORDS = [f"w{v}" for v in range(60)]
 
@@ -375,7 +375,7 @@ def test_colours_differ_while_there_are_some():
     numbers = [6, 24, 0, 18, 6]
     colours = topic_colours(numbers)
     assert len(set(colours)) == 4 and colours[0] == colours[4]
-    assert len(set(topic_colours(range(40)))) == len(ORDER)
+    assert len(set(topic_colours(range(40)))) == len(COLOUR_ORDER)
     assert topic_colours([5]) == topic_colours([5, 6])[:1]
 
 

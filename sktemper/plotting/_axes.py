@@ -1,5 +1,8 @@
 """Functions that several displays use: axes, colours and checks."""
 
+from dataclasses import dataclass
+from typing import dataclass_transform
+
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
@@ -9,15 +12,16 @@ from .._utils._typing import Axes, Figure
 #: Colour map of topics and components, and the order of its colours.  Strong colours
 #: come first, and grey is left out because it looks like no colour.
 COLOURS = "tab20"
-ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
+COLOUR_ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
 
 #: Styles of lines, and number of lines of each style, because few colours are distinct.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Display:
-    """Base class of displays, which have axes and a figure.
+    """Base class of displays, which are data classes, and have axes and a figure.
 
     The methods of displays take what they do not describe from the methods of this
     class, `_check` or `plot`, and then from the method before them.
@@ -28,6 +32,7 @@ class Display:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
         created = Display._check
         for name, function in methods(cls):
             if name == "plot":
@@ -178,12 +183,12 @@ def topic_colours(numbers):
 
     colours, places = matplotlib.colormaps[COLOURS], {}
     for number in map(int, numbers):
-        place = number % len(ORDER)
+        place = number % len(COLOUR_ORDER)
         taken = set(places.values())
-        if number not in places and place in taken and len(taken) < len(ORDER):
-            place = min(set(range(len(ORDER))) - taken)
+        if number not in places and place in taken and len(taken) < len(COLOUR_ORDER):
+            place = min(set(range(len(COLOUR_ORDER))) - taken)
         places.setdefault(number, place)
-    return [colours(ORDER[places[int(number)]]) for number in numbers]
+    return [colours(COLOUR_ORDER[places[int(number)]]) for number in numbers]
 
 
 def select_topics(numbers, prevalence, most):

@@ -1,7 +1,6 @@
 """Components as images."""
 
 import math
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,6 @@ from ._axes import Display, check_indices
 MOST_IMAGES = 64
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ComponentsDisplay(Display):
     """Components as images, side by side on a common scale.
 

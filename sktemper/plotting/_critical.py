@@ -1,6 +1,5 @@
 """Plot of the critical temperatures of data, and of a schedule."""
 
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,13 +9,12 @@ from .._utils._typing import ArrayLike, Axes, DataLike
 from ._axes import Display
 
 #: Number of points of the curve of a schedule.
-N_POINTS = 200
+N_TIMES = 200
 #: Last time of the curve: a multiple of the time at which the schedule becomes
 #: constant, or the second value for a schedule that never becomes constant.
 BEYOND, WITHOUT_END = 1.2, 150.0
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class CriticalTemperaturesDisplay(Display):
     """Plot of critical temperatures of data, and of the schedule that a fit would use.
 
@@ -98,7 +96,7 @@ class CriticalTemperaturesDisplay(Display):
         if schedule is None:
             return cls(critical_temperatures=found).plot(ax, **line_kw)
         end = schedule.settles_at() * BEYOND
-        time = np.linspace(0.0, end if 0.0 < end < np.inf else WITHOUT_END, N_POINTS)
+        time = np.linspace(0.0, end if 0.0 < end < np.inf else WITHOUT_END, N_TIMES)
         display = cls(
             critical_temperatures=found,
             time=time,

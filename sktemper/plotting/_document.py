@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,6 @@ MOST_TOPICS = 10
 SPACING = 1.7
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class DocumentDisplay(Display):
     """Plot of a text with words coloured by their topics.
 
@@ -174,7 +172,7 @@ class DocumentDisplay(Display):
                 if not part:
                     continue
                 drawn = ax.text(0, 0, part, transform=None, **text_kw)
-                width = _width(drawn, part, renderer)
+                width = _drawn_width(drawn, part, renderer)
                 if x + width > frame.width and x > 0:
                     x, y = 0.0, y + height
                 if x == 0 and part.isspace():
@@ -189,7 +187,7 @@ class DocumentDisplay(Display):
                 x += width
 
 
-def _width(drawn, part, renderer):
+def _drawn_width(drawn, part, renderer):
     """Return the width of a text in pixels, including spaces at its ends."""
     width = drawn.get_window_extent(renderer).width
     drawn.set_text("n" + part + "n")

@@ -1,6 +1,5 @@
 """Plot of the components of a Gaussian mixture as ellipses."""
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +9,9 @@ from .._utils._typing import ArrayLike, Axes, Float
 from ._axes import Display, check_indices, require_attribute, topic_colours
 
 #: Largest number of points that are drawn.
-MOST_POINTS = 10_000
+MOST_DRAWN = 10_000
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class MixtureEllipsesDisplay(Display):
     """Plot of the components of a Gaussian mixture as ellipses, in two of the features.
 
@@ -104,7 +102,7 @@ class MixtureEllipsesDisplay(Display):
         covariances = _full_covariances(estimator)[np.ix_(kept, features, features)]
         points = labels = None
         if X is not None:
-            rows = slice(None, None, -(-np.shape(X)[0] // MOST_POINTS))
+            rows = slice(None, None, -(-np.shape(X)[0] // MOST_DRAWN))
             shown = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
             labels = estimator.predict(shown)
             points = np.asarray(shown)[:, features]

@@ -1,6 +1,5 @@
 """Line plots of the history of a fit: scores, bounds and temperatures."""
 
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -60,7 +59,6 @@ def draw_line(display, x, y, labels, ax, name, line_kw):
 
 
 # -- scores and bounds -----------------------------------------------------------------
-@dataclass(kw_only=True, eq=False, repr=False)
 class TrainingCurveDisplay(Display):
     """Plot the held-out score or the lower bound during a fit.
 
@@ -150,7 +148,6 @@ class TrainingCurveDisplay(Display):
 
 
 # -- temperatures ----------------------------------------------------------------------
-@dataclass(kw_only=True, eq=False, repr=False)
 class TemperatureDisplay(Display):
     """Plot of the temperature during a fit.
 

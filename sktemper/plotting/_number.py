@@ -1,6 +1,5 @@
 """Plot of held-out scores against the number of components."""
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,6 @@ from .._utils._typing import Axes
 from ._axes import Display
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class NumberOfComponentsDisplay(Display):
     """Plot of held-out scores against the number of components, with two suggestions.
 

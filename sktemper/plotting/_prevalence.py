@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from .._utils._typing import ArrayLike, Axes, DataLike, Int
 from ._axes import Display, select_topics, topic_colours, topic_labels
 
 #: Largest number of distinct dates or numbers that are not merged into intervals.
-MOST_POINTS = 40
+MOST_PLACES = 40
 #: Tolerance of the difference from 1 of the sum of a document's topic weights.
 SUM_TOL = 1e-3
 
@@ -91,7 +90,7 @@ def topic_shares(
     if groups.dtype.kind in "mMf":
         known = ~np.isnan(groups)
         groups, weights = groups[known], weights[known]
-    places, numbers = _places(groups, n_bins)
+    places, numbers = _places_of(groups, n_bins)
     sums = np.zeros((len(places), weights.shape[1]))
     np.add.at(sums, numbers, weights)
     return _normalize(sums).T, places
@@ -101,9 +100,9 @@ def _normalize(sums):
     return sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)
 
 
-def _places(groups, n_bins):
+def _places_of(groups, n_bins):
     values, numbers = np.unique(groups, return_inverse=True)
-    if groups.dtype.kind in "US" or len(values) <= MOST_POINTS:
+    if groups.dtype.kind in "US" or len(values) <= MOST_PLACES:
         return values, numbers
     dates = groups.dtype.kind == "M"
     scale = groups.astype("datetime64[s]").astype(float) if dates else groups
@@ -131,10 +130,9 @@ def _as_values(groups):
 #: Largest number of groups that are shown.
 MOST_GROUPS = 30
 #: Pattern that distinguishes dates from names of groups.
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
+DAY_OR_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TopicPrevalenceDisplay(Display):
     """Plot of the prevalence of topics: overall, over time, or by group.
 
@@ -293,7 +291,9 @@ def _with_dates(groups):
         return groups
     missing = [value is None or isinstance(value, float) for value in values]
     texts = [value for value, none in zip(values, missing, strict=True) if not none]
-    if not texts or not all(isinstance(v, str) and DATE.fullmatch(v) for v in texts):
+    if not texts or not all(
+        isinstance(v, str) and DAY_OR_TIME.fullmatch(v) for v in texts
+    ):
         return groups
     try:
         return np.where(missing, "NaT", values).astype("datetime64[s]")

@@ -1,7 +1,6 @@
 """A picture of the answers of classes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +19,6 @@ NUMBERS, SPREADS = ("gaussian", "lognormal", "poisson"), ("sd", "log sd")
 DARK = 0.6
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ClassProfilesDisplay(Display):
     """Table of the answers of each class, coloured by probability.
 
@@ -85,7 +83,7 @@ class ClassProfilesDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure whose height suits the rows.
         """
-        classes, sizes, rows = _table(self.profiles, items)
+        classes, sizes, rows = _table_of_profiles(self.profiles, items)
         size = LABELS + COLUMN * len(classes), HEAD + ROW * len(rows)
         ax = self._make_axes(ax, size)
         colours = np.array([row.colours for row in rows])
@@ -113,7 +111,7 @@ class ClassProfilesDisplay(Display):
         return self
 
 
-class _Row:
+class _ProfileRow:
     """A row of the picture.
 
     Parameters
@@ -129,13 +127,13 @@ class _Row:
         if is_number:
             span = np.ptp(values)
             self.colours = (values - values.min()) / (span if span > 0 else 1.0)
-            self.texts = [_number(value) for value in values]
+            self.texts = [_number_text(value) for value in values]
         else:
             self.colours = values
             self.texts = [f"{value:.2f}".lstrip("0") for value in values]
 
 
-def _table(profiles, items):
+def _table_of_profiles(profiles, items):
     """Return the classes, their sizes, and the rows of a table of profiles."""
     names = "class", "size", "item", "kind", "option", "mean"
     columns = [list(profiles[name]) for name in names]
@@ -157,11 +155,11 @@ def _table(profiles, items):
             options = options[1:]
         for option in options:
             means = np.array([entries[item][option][k] for k in classes], dtype=float)
-            rows.append(_Row(item, kinds[item], option, means))
+            rows.append(_ProfileRow(item, kinds[item], option, means))
     return classes, [sizes[k] for k in classes], rows
 
 
-def _number(value):
+def _number_text(value):
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.3g}"
 
 

@@ -1,6 +1,5 @@
 """Plot of a stream: scores, alarms and renewals, and the prevalence of components."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from ._axes import Display, topic_colours, topic_labels
 #: running mean of the components' shares.
 SHARE_OF_MEAN, LEAST_OF_MEAN = 0.02, 3
 #: Components whose share of the rows never exceeds this share are not drawn.
-LEAST_SHARE = 1e-3
+LEAST_DRAWN = 1e-3
 
 
 class Life(NamedTuple):
@@ -36,7 +35,6 @@ class Life(NamedTuple):
     is_dead: bool
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class StreamDisplay(Display):
     """Plot of a stream with a half-life: score, alarms, renewals, births and deaths.
 
@@ -246,7 +244,7 @@ class StreamDisplay(Display):
         shares, lives = self.course["shares"], self._lives()
         largest = [shares[life.points, life.column].max() for life in lives]
         order = np.argsort(-np.array(largest), kind="stable")
-        ranked = [lives[i] for i in order if largest[i] > LEAST_SHARE]
+        ranked = [lives[i] for i in order if largest[i] > LEAST_DRAWN]
         changes = [life for life in ranked if life.is_born or life.is_dead]
         changes = changes[: -(-self.n_components // 2)]
         chosen = changes + [life for life in ranked if life not in changes]

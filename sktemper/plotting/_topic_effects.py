@@ -1,7 +1,6 @@
 """Effects of covariates on topics, and shares of topics, with intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,6 @@ from ._axes import Display, select_topics, topic_colours
 MOST_BARS, MOST_LINES = 30, 8
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TopicEffectsDisplay(Display):
     """Plot of effects of a covariate on topics, or of their shares, with intervals.
 
@@ -196,12 +194,12 @@ class TopicEffectsDisplay(Display):
 
 def _of_topics(kept, labels, values, low, high):
     """Return the fields of a display that belong to the topics that are kept."""
-    labels = _labels(labels, len(values))
+    labels = _labels_of_topics(labels, len(values))
     fields = {"values": values[kept], "low": low[kept], "high": high[kept]}
     return {"labels": [labels[topic] for topic in kept], "topics": kept, **fields}
 
 
-def _labels(labels, n_topics):
+def _labels_of_topics(labels, n_topics):
     """Return a label of each topic; a list of words is joined."""
     if labels is None:
         return [str(topic) for topic in range(n_topics)]

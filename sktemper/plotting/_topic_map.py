@@ -1,7 +1,6 @@
 """Map of topics, each a circle, by the similarity of their words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -124,7 +123,6 @@ N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
 LEAST_AREA = 110.0
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TopicMapDisplay(Display):
     """Map of topics, on which topics with similar words are close.
 

@@ -1,7 +1,6 @@
 """Plot of the words of topics as bars."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,6 @@ from .._utils._typing import ArrayLike, Axes, Float, Int
 from ._axes import Display, ranked_words, select_topics, topic_colours
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class TopicWordsDisplay(Display):
     """Plot of the most probable words of each topic, as panels of bars.
 

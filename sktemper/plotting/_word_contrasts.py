@@ -1,7 +1,6 @@
 """Words of a topic that groups use more than others, with intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,6 @@ from .._utils._typing import Axes, Float, Int
 from ._axes import Display, topic_colours
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class WordContrastsDisplay(Display):
     """Plot of the words of a topic that each group uses more than the others.
 
