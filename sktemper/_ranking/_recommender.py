@@ -132,7 +132,7 @@ def _are_names(users, labels):
     return not floats or (labels is not None and labels.dtype.kind == "f")
 
 
-def _columns(pairs):
+def _columns_of_pairs(pairs):
     """Return users and items of pairs as two arrays of labels or positions."""
     check_unmasked(pairs, "pairs", may_be_nan=False)
     if list(getattr(pairs, "columns", ())) == ["item", "user"]:
@@ -376,7 +376,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if exclude is not None:
             excluded = _vector_of_labels(exclude)
             barred = np.zeros(len(vectors), bool)
-            barred[self._item_index().positions(excluded)] = True
+            barred[self._index("item").positions(excluded)] = True
         found = best_items(
             query.vectors,
             vectors,
@@ -408,14 +408,22 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if output is None and not query.by_name:
             return (items, *columns.values())
         output = "pandas" if output is None else output
-        user, rank = np.nonzero(items >= 0)
-        found = items[user, rank]
+        heads = {"user": query.labels, "item": items}
+        return self._table_of_items(output, heads, columns)
+
+    def _table_of_items(self, output, heads, columns):
+        """Return a table with a row for each item that was found.
+
+        ``heads`` has the labels of rows, and the items, -1 if none is left.
+        """
+        (row_name, labels), (item_name, items) = heads.items()
+        row, rank = np.nonzero(items >= 0)
         table = {
-            "user": query.labels[user],
-            "item": self._item_index().names(found),
+            row_name: labels[row],
+            item_name: self._index("item").names(items[row, rank]),
             "rank": rank + 1,
         }
-        table |= {name: column[user, rank] for name, column in columns.items()}
+        table |= {name: column[row, rank] for name, column in columns.items()}
         return data_frame(output, table)
 
     def similar_items(
@@ -453,19 +461,13 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         frame_library(output)
         self._check_n_items(n_items)
         names = _vector_of_labels(items)
-        rows = self._item_index().positions(names)
+        rows = self._index("item").positions(names)
         vectors = self._cached("directions", self._directions)
         starts = np.arange(len(rows) + 1, dtype=np.int64)
         itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
         found, scores, _ = best_items(vectors[rows], vectors, n_items, seen=itself)
-        query, rank = np.nonzero(found >= 0)
-        columns = {
-            "item": names[query],
-            "similar": self._item_index().names(found[query, rank]),
-            "rank": rank + 1,
-            "similarity": scores[query, rank],
-        }
-        return data_frame(output, columns)
+        heads = {"item": names, "similar": found}
+        return self._table_of_items(output, heads, {"similarity": scores})
 
     def _directions(self):
         """Return vectors of items, scaled to length 1; zero vectors stay zero."""
@@ -514,7 +516,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         self._check_fitted()
         frame_library(output)
         is_label = np.ndim(user) == 0 and not sparse.issparse(user)
-        (column,) = self._item_index().positions([item])
+        (column,) = self._index("item").positions([item])
         query = self._choose([user] if is_label else user)
         if len(query.vectors) != 1:
             raise ValueError(f"Expected one user, got {len(query.vectors)}.")
@@ -524,7 +526,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         order = np.argsort(-shares, kind="stable")
         size = len(order)
         columns = {
-            "item": self._item_index().names(query.entries.items[order]),
+            "item": self._index("item").names(query.entries.items[order]),
             **{
                 name: values[order]
                 for name, values in self._entry_columns(query.entries).items()
@@ -675,7 +677,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if not is_plain and _are_names(users, vars(self).get("user_labels_")):
             users = label_array(users)
             posteriors = self._fitted_users()
-            rows = self._user_index().positions(users)
+            rows = self._index("user").positions(users)
             posteriors = tuple(array[rows] for array in posteriors)
             entries = self._entries_.select(rows)
             return QueryUsers(
@@ -699,25 +701,23 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return None
 
-    def _item_index(self, with_labels=True):
-        labels = vars(self).get("item_labels_") if with_labels else None
+    def _index(self, kind, with_labels=True):
+        """Return the `LabelIndex` of items, or of the users of the last fit."""
+        labels = vars(self).get(f"{kind}_labels_") if with_labels else None
+        size, advice = self.n_features_in_, ""
+        if kind == "user":
+            size, advice = len(self._fitted_users()[0]), NEW_USERS
         return self._cached(
-            f"item_index_{with_labels}",
-            lambda: LabelIndex(labels, "item", self.n_features_in_),
-        )
-
-    def _user_index(self, with_labels=True):
-        labels = vars(self).get("user_labels_") if with_labels else None
-        size = len(self._fitted_users()[0])
-        return self._cached(
-            f"user_index_{with_labels}",
-            lambda: LabelIndex(labels, "user", size, advice=NEW_USERS),
+            f"{kind}_index_{with_labels}",
+            lambda: LabelIndex(labels, kind, size, advice),
         )
 
     def _positions_of_pairs(self, pairs, by_position):
-        users, items = _columns(pairs)
-        indices = self._user_index(not by_position), self._item_index(not by_position)
-        return indices[0].positions(users), indices[1].positions(items)
+        pairs = zip(("user", "item"), _columns_of_pairs(pairs), strict=True)
+        return tuple(
+            self._index(kind, not by_position).positions(labels)
+            for kind, labels in pairs
+        )
 
     def _inline_limits(self):
         # the cost of a row is the cube of the rank

@@ -176,9 +176,9 @@ def umass_coherence(
     def coherence(alone, together, n_documents):
         added = _EPSILON * n_documents if smoothing is None else float(smoothing)
         later, earlier = np.tril_indices(len(alone), -1)
-        given = alone[earlier]
-        ratio = (together[later, earlier] + added) / np.maximum(given, 1)
-        return np.where(given > 0, np.log(ratio), 0.0).mean()
+        n_earlier = alone[earlier]
+        ratio = (together[later, earlier] + added) / np.maximum(n_earlier, 1)
+        return np.where(n_earlier > 0, np.log(ratio), 0.0).mean()
 
     return _coherence(topics_or_estimator, X, n_words, coherence)
 
@@ -338,12 +338,12 @@ def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
     return len(np.unique(words)) / len(words)
 
 
+# -- matching of two fits --------------------------------------------------------------
 @check_arguments(
     components_a=["array-like"],
     components_b=["array-like"],
     metric=[StrOptions({"cosine", "jensenshannon"})],
 )
-# -- matching of two fits --------------------------------------------------------------
 def match_components(
     components_a: ArrayLike,
     components_b: ArrayLike,
