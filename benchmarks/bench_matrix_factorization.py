@@ -1,4 +1,4 @@
-"""Benchmark of matrix factorization: errors of predicted ratings, and lower bounds.
+"""Benchmark of matrix factorization: errors of predicted ratings.
 
     python benchmarks/bench_matrix_factorization.py              # all, then the report
     python benchmarks/bench_matrix_factorization.py --stages error --seeds 2
@@ -11,7 +11,8 @@ with the missing rows.  The report is
 ``benchmarks/results/bench_matrix_factorization.md``.
 
 error   held-out error and calibration on MovieLens-100k, compared with cmfrec and myfm
-bound   lower bounds of many starts, with the settings of Paisley et al.
+
+``python benchmarks/papers 002.fig1`` compares lower bounds.
 
 cmfrec and myfm are left out if they are not installed, and MovieLens if
 ``movielens_100k.npz`` is not in the folder of ``--data``.  Everything runs in one
@@ -29,7 +30,6 @@ import importlib.util
 import itertools
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 from stages import add_arguments, head_of, run, table, timed
 
@@ -38,7 +38,7 @@ from sktemper import (
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
 )
-from sktemper.schedules import ConstantSchedule, ExponentialSchedule, RampSchedule
+from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import Annealing
 
 PEERS = [name for name in ("cmfrec", "myfm") if importlib.util.find_spec(name)]
@@ -205,96 +205,10 @@ def table_of_error(frame):
     return table(means.reset_index())
 
 
-#: All settings of Paisley et al.
-PAPER = {**GIVEN, "global_mean": 0.0}
-#: The number of passes of most methods, and that of SVI+. In pass t of SVI+, the
-#: effective batch size of the paper is 50 t; in the last pass it is the number of
-#: ratings.
-N_PASSES, N_NOISY = 1000, 1850
-
-
-def bound_stage(options):
-    """Lower bounds with the settings of Paisley et al.: c = 1, sigma^2 = 1/2.
-
-    The models have no biases and no mean.  The data are a split of MovieLens-100k with
-    a tenth held out, and each step uses all ratings.  All methods have the same starts.
-    Fits end after 1,000 passes or when the bound has converged.  SVI+ makes 1,850
-    passes, after which M_t = 50 t is the number of ratings.  Differences are from plain
-    inference with the same start, with standard errors.
-    """
-    ratings = movielens(options.data)
-    if ratings is None:
-        return
-    ramp = RampSchedule(slope=50)
-    methods = {
-        "batch": PLAIN,
-        "SVI+, Dirichlet": functools.partial(
-            SVIPlusMatrixFactorization, effective_batch_size=ramp, learning_rate=0.85
-        ),
-        "annealed": AnnealedMatrixFactorization,
-        "annealed, likelihood": functools.partial(
-            AnnealedMatrixFactorization, target="likelihood"
-        ),
-        "annealed, likelihood, from T=6": functools.partial(
-            AnnealedMatrixFactorization,
-            target="likelihood",
-            schedule=ExponentialSchedule(6.0),
-        ),
-        "annealed slowly, likelihood, from T=6": functools.partial(
-            AnnealedMatrixFactorization,
-            target="likelihood",
-            schedule=ExponentialSchedule(6.0, length=500),
-        ),
-        "global": TemperedMatrixFactorization,
-    }
-    for rank, seed in itertools.product((10, 5), range(options.seeds or 20)):
-        for name, method in methods.items():
-            key = {"d": rank, "method": name, "start": seed}
-            n_passes = options.tenth(N_NOISY if "SVI+" in name else N_PASSES)
-            fit = functools.partial(from_start, method, ratings, rank, seed, n_passes)
-            yield key, fit
-
-
-def from_start(method, ratings, rank, seed, n_passes):
-    train, test = split(ratings, 100)
-    model = method(rank, random_state=seed, max_iter=n_passes, tol=1e-2, **PAPER)
-    seconds, _ = timed(lambda: model.fit(train))
-    pairs = np.column_stack([test.row, test.col])
-    shares = model.history_["rate_share"]
-    return {
-        "bound": model.lower_bound(train),
-        "RMSE": error(model.predict_pairs(pairs, by_position=True), test),
-        "passes": model.n_iter_,
-        "steps made smaller": float((shares < 1).mean()),
-        "CPU s": seconds,
-    }
-
-
-def table_of_bound(frame):
-    keys = ["d", "start"]
-    plain = frame[frame.method == "batch"].set_index(keys).bound
-    frame = frame.set_index(keys)
-    frame["gain"] = frame.bound - plain.reindex(frame.index)
-    groups = frame.groupby(["d", "method"], sort=False)
-    columns = {
-        "starts": groups.size(),
-        "mean bound": groups.bound.mean(),
-        "best": groups.bound.max(),
-        "over batch": groups.gain.mean(),
-        "± SE": groups.gain.std() / groups.size() ** 0.5,
-        "RMSE": groups.RMSE.mean(),
-        "passes": groups.passes.mean(),
-        "steps made smaller": groups["steps made smaller"].mean(),
-        "CPU s": groups["CPU s"].mean(),
-    }
-    return table(pd.DataFrame(columns).reset_index())
-
-
 #: For each stage: its function, whose docstring is in the report; its heading; its
 #: table.
 STAGES = {
     "error": (error_stage, "Held-out ratings", table_of_error),
-    "bound": (bound_stage, "Lower bounds", table_of_bound),
 }
 
 

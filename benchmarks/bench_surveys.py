@@ -11,13 +11,9 @@ missing rows.  The report is ``benchmarks/results/bench_surveys.md``.  The bench
 needs StepMix (``pip install stepmix``).
 
 surveys     surveys A to D, compared with StepMix
-binned      survey E, with skewed columns
-shapes      independent columns, of which one is skewed, counted or half zero
-mixed       four classes, with skewed, counted, half-zero and normal columns
-items       yes/no items, compared with the Bernoulli mixture
-copies      classes that begin as copies of one another
-speed       time of an iteration
 covariates  coverage of the intervals of `class_regression`
+
+The zoo has columns of other shapes, and yes/no items; `compare.py` measures speed.
 
 Everything runs in one thread, and all times are CPU times.
 """
@@ -37,14 +33,7 @@ from sklearn.metrics import adjusted_rand_score
 from stages import add_arguments, head_of, run, timed
 from surveys import SIZES, kinds, picked, survey
 
-import sktemper
-from sktemper import (
-    AnnealedBernoulliMixture,
-    AnnealedMixedMixture,
-    TemperedMixedMixture,
-    class_regression,
-)
-from sktemper.schedules import ExponentialSchedule
+from sktemper import AnnealedMixedMixture, TemperedMixedMixture, class_regression
 
 LIMIT = 10
 N_CLASSES = {"A": 4} | {name: len(sizes) for name, sizes in SIZES.items()}
@@ -209,242 +198,6 @@ def line_of_survey(name, key, rows, n_classes):
     return "| " + " | ".join(cells) + " |"
 
 
-# -- data that violate the model -------------------------------------------------------
-
-
-def binned(options):
-    """Survey E: 2,000 rows, three classes, overdispersed counts and skewed numbers.
-
-    Columns of numbers have the kinds of their shapes ("auto"), are divided into
-    intervals ("binned"), or are all normal ("from_dtype").
-    """
-    for seed in range(options.seeds or 10):
-        X, y, test, y_test = survey("E", seed)
-        for key, chosen in (
-            ("binned", kinds(X, count="binned", number="binned")),
-            ("binned, n_bins=4", kinds(X, count="binned", number="binned")),
-            ("from_dtype", "from_dtype"),
-            ("auto", "auto"),
-        ):
-            bins = {"n_bins": 4} if key.endswith("4") else {}
-            estimator = AnnealedMixedMixture(
-                LIMIT, kinds=chosen, random_state=seed, **bins
-            )
-            yield (
-                {"seed": seed, "kinds": key},
-                lambda given=(estimator, X, y, test, y_test): fitted_figures(*given),
-            )
-
-
-def table_of_numbers(key):
-    """Return a function that yields a line for each value of ``key``."""
-
-    def table(frame):
-        yield f"| {key} | seeds | classes | ARI | score | CPU s |"
-        yield "|---|---:|---|---:|---:|---:|"
-        for name, rows in frame.groupby(key, sort=False):
-            found = ", ".join(map(str, rows["classes"].astype(int)))
-            yield (
-                f"| {name} | {len(rows)} | {found} | {rows['ARI'].mean():.3f} | "
-                f"{rows['score'].mean():.3f} | {rows['CPU s'].mean():.2f} |"
-            )
-
-    return table
-
-
-#: Distributions of the numbers.  The first six and their kinds were looked at, with
-#: seeds below 60, when the choice of kinds was written; the others were not.
-SHAPES = {
-    "normal": lambda random, n: random.normal(10, 2, n),
-    "log-normal": lambda random, n: random.lognormal(1, 0.8, n),
-    "exponential": lambda random, n: random.exponential(2, n),
-    "geometric": lambda random, n: random.geometric(0.15, n),
-    "half zeros": lambda random, n: (
-        (random.random(n) < 0.5) * random.lognormal(0, 1, n)
-    ),
-    "Poisson(3)": lambda random, n: random.poisson(3, n),
-    "Weibull": lambda random, n: random.weibull(0.7, n),
-    "Lomax": lambda random, n: random.pareto(2.5, n),
-    "money": lambda random, n: 50 * np.round(random.lognormal(7, 1, n) / 50),
-    "Gumbel": lambda random, n: random.gumbel(3, 2, n),
-    "a third zeros, counts": lambda random, n: (
-        (random.random(n) < 0.67) * random.negative_binomial(3, 0.05, n)
-    ),
-}
-HELD_BACK = [*SHAPES][6:]
-#: The first seed that is measured.
-FIRST_SEED = 100
-
-
-def shapes(options):
-    """Four categorical columns and one of numbers, all independent: one class.
-
-    The first six shapes were known when the choice of kinds was written, with other
-    seeds; the others were held back.  The columns of numbers count fits by the number
-    of their classes.
-    """
-    for (shape, draw), n in itertools.product(SHAPES.items(), (500, 2000)):
-        n_seeds = 20 if shape in HELD_BACK else 100
-        for seed in range(FIRST_SEED, FIRST_SEED + (options.seeds or n_seeds)):
-            random = np.random.default_rng(seed)
-            X = pd.DataFrame()
-            for number in range(4):
-                p = random.dirichlet(np.full(random.integers(2, 6), 2.0))
-                X[f"item{number}"] = random.choice(len(p), n, p=p).astype(str)
-            X["number"] = draw(random, n)
-            for chosen in ("auto", "from_dtype"):
-                if chosen == "auto" or seed < FIRST_SEED + 10:
-                    estimator = AnnealedMixedMixture(
-                        LIMIT, kinds=chosen, random_state=seed
-                    )
-                    y = np.zeros(n)
-                    yield (
-                        {"seed": seed, "shape": shape, "rows": n, "kinds": chosen},
-                        lambda given=(estimator, X, y, X, y): fitted_figures(*given),
-                    )
-
-
-def table_of_shapes(frame):
-    yield "| shape | rows | kinds | seeds | 1 class | 2 | more | CPU s |"
-    yield "|---|---:|---|---:|---:|---:|---:|---:|"
-    for key, rows in frame.groupby(["shape", "rows", "kinds"], sort=False):
-        classes = rows["classes"]
-        counts = (classes == 1).sum(), (classes == 2).sum(), (classes > 2).sum()
-        cells = *key, len(rows), *counts, f"{rows['CPU s'].mean():.2f}"
-        yield f"| {' | '.join(map(str, cells))} |"
-
-
-def mixed(options):
-    """A survey of four classes, 2,000 rows: six items of three options, and numbers.
-
-    The numbers are log-normal, exponential, geometric, half-zero and normal, and their
-    means differ between the classes.
-    """
-    for seed in range(FIRST_SEED, FIRST_SEED + (options.seeds or 10)):
-        X, y = survey_of_shapes(seed, 3000)
-        X, test, y, y_test = X[:2000], X[2000:], y[:2000], y[2000:]
-        numbers = {name: "binned" for name in X if not name.startswith("item")}
-        for key, chosen in (
-            ("auto", "auto"),
-            ("binned", numbers),
-            ("from_dtype", "from_dtype"),
-        ):
-            estimator = AnnealedMixedMixture(LIMIT, kinds=chosen, random_state=seed)
-            yield (
-                {"seed": seed, "kinds": key},
-                lambda given=(estimator, X, y, test, y_test): fitted_figures(*given),
-            )
-
-
-def survey_of_shapes(seed, n):
-    random = np.random.default_rng(seed)
-    y = random.choice(4, n, p=[0.35, 0.3, 0.2, 0.15])
-
-    def means():
-        return (random.permutation(4) - 1.5)[y]
-
-    X = pd.DataFrame()
-    for number in range(6):
-        p = random.dirichlet(np.full(3, 0.7), 4)
-        X[f"item{number}"] = picked(random, p[y]).astype(str)
-    X["money"] = random.lognormal(8 + 0.7 * means(), 0.6)
-    X["time"] = random.exponential(np.exp(0.6 * means()))
-    X["visits"] = random.geometric(1 / (1 + 3 * np.exp(0.6 * means())))
-    zeros = np.array([0.2, 0.4, 0.6, 0.8])[random.permutation(4)][y]
-    X["gifts"] = (random.random(n) > zeros) * random.lognormal(0.5 * means(), 0.8)
-    X["score"] = random.normal(means(), 1)
-    return X, y
-
-
-# -- yes/no items ----------------------------------------------------------------------
-
-
-def answers(probabilities, n_rows, seed):
-    """Return yes/no answers of classes of equal size, and the classes."""
-    random = np.random.default_rng(seed)
-    y = random.integers(len(probabilities), size=n_rows)
-    X = random.random((n_rows, probabilities.shape[1])) < probabilities[y]
-    return X.astype(float), y
-
-
-def items(options):
-    """Yes/no items alone: 3,000 rows, 24 items, 6 classes; at most 10 components."""
-    n_rows = options.tenth(3000)
-    for seed in range(options.seeds or 10):
-        p = np.random.default_rng(seed).beta(0.8, 0.8, size=(6, 24))
-        X, y = answers(p, 2 * n_rows, seed)
-        given = X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
-        for estimator in AnnealedMixedMixture, AnnealedBernoulliMixture:
-            mixture = estimator(LIMIT, random_state=seed)
-            yield (
-                {"seed": seed, "estimator": estimator.__name__},
-                lambda mixture=mixture, given=given: fitted_figures(mixture, *given),
-            )
-
-
-def copies(options):
-    """Four classes, 18 items of probability .9 or .1, 3,000 rows; annealing from T=2.
-
-    At this temperature all ten components are copies of one another.
-    """
-    n_rows, schedule = options.tenth(3000), ExponentialSchedule(2.0)
-    for seed in range(options.seeds or 8):
-        high = np.random.default_rng(seed).random((4, 18)) < 0.5
-        X, y = answers(np.where(high, 0.9, 0.1), 2 * n_rows, seed)
-        given = X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
-        mixture = AnnealedMixedMixture(LIMIT, schedule=schedule, random_state=seed)
-        yield (
-            {"seed": seed, "start": "T=2"},
-            lambda mixture=mixture, given=given: fitted_figures(mixture, *given),
-        )
-
-
-# -- speed -----------------------------------------------------------------------------
-
-
-def speed(options):
-    """Milliseconds of an iteration, 10,000 rows, 24 columns, 10 components.
-
-    The time of an iteration is the difference between fits of 60 and of 10 iterations,
-    without tempering, divided by 50; the table has the least of five measurements.
-    """
-
-    def iteration(estimator, X):
-        def seconds(n_iterations):
-            estimator.set_params(max_iter=n_iterations, tol=0.0)
-            return timed(lambda: estimator.fit(X))[0]
-
-        times = [seconds(60) - seconds(10) for _ in range(5)]
-        return {"ms": 1e3 * min(times) / 50}
-
-    X, *_ = survey("D", 0)
-    p = np.random.default_rng(0).beta(0.8, 0.8, size=(8, 24))
-    yes, _ = answers(p, 10_000, 0)
-    plain = {"tempering": None, "random_state": 0}
-    cases = {
-        ("survey D", "TemperedMixedMixture"): (
-            TemperedMixedMixture(LIMIT, kinds=kinds(X, count="poisson"), **plain),
-            X,
-        ),
-        ("yes/no", "TemperedMixedMixture"): (TemperedMixedMixture(LIMIT, **plain), yes),
-        ("yes/no", "TemperedBernoulliMixture"): (
-            sktemper.TemperedBernoulliMixture(LIMIT, **plain),
-            yes,
-        ),
-    }
-    for (data, name), given in cases.items():
-        key = {"data": data, "estimator": name}
-        yield key, lambda given=given: iteration(*given)
-
-
-def table_of_speed(frame):
-    """Yield a line for each estimator."""
-    yield "| data | estimator | ms |"
-    yield "|---|---|---:|"
-    for row in frame.itertuples(index=False):
-        yield f"| {row.data} | {row.estimator} | {row.ms:.1f} |"
-
-
 # -- covariates ------------------------------------------------------------------------
 
 #: Intercepts and effects of two covariates on the log odds of each class to class 0.
@@ -526,12 +279,6 @@ def table_of_covariates(frame):
 
 STAGES = {
     "surveys": (surveys, "Classes of surveys", table_of_surveys),
-    "binned": (binned, "Skewed columns", table_of_numbers("kinds")),
-    "shapes": (shapes, "Shapes", table_of_shapes),
-    "mixed": (mixed, "Survey of shapes", table_of_numbers("kinds")),
-    "items": (items, "Yes/no items", table_of_numbers("estimator")),
-    "copies": (copies, "Copies", table_of_numbers("start")),
-    "speed": (speed, "Speed", table_of_speed),
     "covariates": (covariates, "Covariates", table_of_covariates),
 }
 

@@ -6,19 +6,20 @@
 
 The first command makes one measurement with the package of that checkout, whose kernels
 must be compiled, and prints the CPU seconds of all threads and the wall seconds as
-JSON. A case is a function that prepares data and returns a function to be timed.  The
-first call is measured by itself, together with the start of the process and its imports
-but without the data.  The call is then repeated for at least `LEAST` CPU seconds; the
-other measurements are the mean time of these calls.  Cases use only public names, so
-that they run with older commits too.  The docstring of a case is its title in tables.
-With ``--peer`` another package does the same work, see `PEERS`.
+JSON. A case prepares data and returns a function to be timed.  The first call is
+measured by itself, together with the start of the process and its imports but without
+the data.  The call is then repeated for at least `LEAST` CPU seconds; the other
+measurements are the mean time of these calls.  Cases use only public names, so that
+they run with older commits too.  With ``--peer`` another package does the same or
+similar work.
 """
 
 import argparse
-import inspect
 import json
 import time
 import warnings
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -32,6 +33,7 @@ from sktemper import (
     AnnealedLDA,
     AnnealedMatrixFactorization,
     AnnealedMultinomialMixture,
+    ImplicitFactorization,
     TemperedLDA,
     datasets,
 )
@@ -89,20 +91,27 @@ def many_ratings():
     return sparse.csr_array(parts, shape=(20_000, 5000))
 
 
-def sweeps(rank):
-    """Return a function that fits a million ratings in 5 sweeps."""
-    X = many_ratings()
-    return lambda: AnnealedMatrixFactorization(
-        rank, max_iter=5, tol=0.0, random_state=0
-    ).fit(X)
+# -- functions to be timed -------------------------------------------------------------
 
 
-def stream(make, X):
+def fits(X, kind, n_components, **parameters):
+    """Return a function that fits a new estimator to data."""
+    parameters |= {"n_components": n_components, "random_state": 0}
+    return lambda: kind(**parameters).fit(X)
+
+
+def calls(method, X, kind, n_components, train=None, **parameters):
+    """Return a function that calls a method of an estimator with data."""
+    fitted = fits(X if train is None else train, kind, n_components, **parameters)()
+    return lambda: getattr(fitted, method)(X)
+
+
+def stream(X, kind, n_components):
     """Return a function that fits a new estimator to small chunks of data."""
     pieces = [X[i : i + PIECE] for i in range(0, X.shape[0], PIECE)]
 
     def run():
-        estimator = make()
+        estimator = kind(n_components, total_samples=X.shape[0], random_state=0)
         for piece in pieces:
             estimator.partial_fit(piece)
 
@@ -124,255 +133,35 @@ def online(n_topics, X):
     return lambda: lda.fit(X)
 
 
-def lda_default():
-    """`AnnealedLDA(20).fit`, 6,000 short texts"""
-    X = documents(6000)
-    return lambda: AnnealedLDA(20, random_state=0).fit(X)
-
-
-def lda_two_threads():
-    """The same with `n_jobs=2`"""
-    X = documents(6000)
-    return lambda: AnnealedLDA(20, n_jobs=2, random_state=0).fit(X)
-
-
-def lda_many_topics():
-    """`AnnealedLDA(100, max_iter=4).fit`, 6,000 short texts"""
-    X = documents(6000)
-    return lambda: AnnealedLDA(100, max_iter=4, random_state=0).fit(X)
-
-
-def lda_sampled():
-    """`doc_update="sampled"`, K=20, 4 passes of 6,000 short texts"""
-    X = documents(6000)
-    return lambda: AnnealedLDA(
-        20, max_iter=4, doc_update="sampled", random_state=0
-    ).fit(X)
-
-
-def lda_variational():
-    """`doc_update="variational"`, K=20, 4 passes of 1,500 long texts"""
-    X = long_documents(1500)
-    return lambda: AnnealedLDA(
-        20, max_iter=4, doc_update="variational", random_state=0
-    ).fit(X)
-
-
-def lda_global_temperature():
-    """`TemperedLDA(20, tempering="global", max_iter=2).fit`, 4,000 short texts"""
-    X = documents(4000)
-    return lambda: TemperedLDA(20, tempering="global", max_iter=2, random_state=0).fit(
-        X
-    )
-
-
-def lda_online():
-    """A pass by mean field, `batch_size=256`, K=20, 6,000 short texts"""
-    return online(20, documents(6000))
-
-
-def lda_online_float32():
-    """The same in float32"""
-    return online(20, documents(6000, np.float32))
-
-
-def lda_online_many_topics():
-    """The same in float64, K=100"""
-    return online(100, documents(6000))
-
-
-def lda_online_many_topics_float32():
-    """The same in float32, K=100"""
-    return online(100, documents(6000, np.float32))
-
-
-def lda_online_long():
-    """The same in float64, K=100, 1,500 long texts"""
-    return online(100, long_documents(1500))
-
-
-def lda_transform():
-    """`transform` in float64, K=100, 6,000 short texts"""
-    X = documents(6000)
-    lda = AnnealedLDA(100, max_iter=2, random_state=0).fit(X)
-    return lambda: lda.transform(X)
-
-
-def lda_transform_float32():
-    """`transform` in float32, K=100, 6,000 short texts"""
-    X = documents(6000, np.float32)
-    lda = AnnealedLDA(100, max_iter=2, random_state=0).fit(X)
-    return lambda: lda.transform(X)
-
-
-def lda_transform_long():
-    """`transform` in float32, K=20, 1,500 long texts"""
-    X = long_documents(1500).astype(np.float32)
-    lda = AnnealedLDA(20, max_iter=2, random_state=0).fit(X)
-    return lambda: lda.transform(X)
-
-
-def lda_stream():
-    """`partial_fit`, K=20, 4,000 short texts, 50 a call"""
-    return stream(
-        lambda: AnnealedLDA(20, total_samples=4000, random_state=0), documents(4000)
-    )
-
-
-def gaussian_default():
-    """`AnnealedGaussianMixture(8).fit`, 3,000 samples, 4 features"""
-    X = clusters(3000, 4, 6)
-    return lambda: AnnealedGaussianMixture(8, random_state=0).fit(X)
-
-
-def gaussian_toy():
-    """`AnnealedGaussianMixture(5).fit`, 500 samples, 2 features"""
-    X = clusters(500, 2, 5)
-    return lambda: AnnealedGaussianMixture(5, random_state=0).fit(X)
-
-
-def gaussian_fifty():
-    """`AnnealedGaussianMixture(50).fit`, 10,000 samples of 50 clusters, 16 features"""
-    X = clusters(10000, 16, 50)
-    return lambda: AnnealedGaussianMixture(50, random_state=0).fit(X)
-
-
-def gaussian_without_moves():
-    """`moves=None`, 10 components, 20,000 samples, 8 features, 20 steps on all"""
-    X = clusters(20000, 8, 10)
-    return lambda: AnnealedGaussianMixture(
-        10, moves=None, max_iter=20, tol=0.0, random_state=0
-    ).fit(X)
-
-
-def gaussian_two_threads():
-    """The same with `n_jobs=2`"""
-    X = clusters(20000, 8, 10)
-    return lambda: AnnealedGaussianMixture(
-        10, moves=None, max_iter=20, tol=0.0, n_jobs=2, random_state=0
-    ).fit(X)
-
-
-def gaussian_diagonal():
-    """`covariance_type="diag"`, 20 components, 10,000 samples, 32 features, 20 steps"""
-    X = clusters(10000, 32, 20)
-    return lambda: AnnealedGaussianMixture(
-        20, covariance_type="diag", moves=None, max_iter=20, tol=0.0, random_state=0
-    ).fit(X)
-
-
-def gaussian_minibatches():
-    """`batch_size=500, moves=None`, 10 components, 3 passes of 20,000 samples"""
-    X = clusters(20000, 8, 10)
-    return lambda: AnnealedGaussianMixture(
-        10, batch_size=500, moves=None, max_iter=3, random_state=0
-    ).fit(X)
-
-
-def gaussian_scores():
-    """`score_samples`, 20 full covariances, 20,000 samples, 32 features"""
-    X = clusters(20000, 32, 20)
-    mixture = AnnealedGaussianMixture(20, moves=None, max_iter=2, random_state=0)
-    mixture.fit(X)
-    return lambda: mixture.score_samples(X)
-
-
-def gaussian_stream():
-    """`partial_fit`, 10 components, 8,000 samples, 50 a call"""
-    return stream(
-        lambda: AnnealedGaussianMixture(10, total_samples=8000, random_state=0),
-        clusters(8000, 8, 10),
-    )
-
-
-def factorial_default():
-    """`AnnealedFactorialMixture(8).fit`, 1,000 samples, 32 features"""
-    X = features(1000)
-    return lambda: AnnealedFactorialMixture(8, random_state=0).fit(X)
-
-
-def factorial_transform():
-    """`transform`, 8 features, 20,000 samples"""
-    X = features(20000)
-    mixture = AnnealedFactorialMixture(8, moves=None, max_iter=5, random_state=0)
-    mixture.fit(X[:2000])
-    return lambda: mixture.transform(X)
-
-
-def ratings_default():
-    """`AnnealedMatrixFactorization(10).fit`, 3,000 users, 800 items"""
-    X = ratings(3000)
-    return lambda: AnnealedMatrixFactorization(10, random_state=0).fit(X)
-
-
-def ratings_sweeps():
-    """5 sweeps, 10 factors, a million ratings of 20,000 users and 5,000 items"""
-    return sweeps(10)
-
-
-def ratings_sweeps_wide():
-    """The same, 32 factors"""
-    return sweeps(32)
-
-
-def clicks_sweeps():
-    """`ImplicitFactorization(32)`, 5 sweeps of a million pairs"""
-    X = many_ratings()
-    return lambda: sktemper.ImplicitFactorization(
-        32, max_iter=5, tol=0.0, random_state=0
-    ).fit(X)
-
-
-def clicks_recommend():
-    """`recommend`, 64 factors, 10 of 5,000 items for 2,000 users"""
-    model = sktemper.ImplicitFactorization(64, max_iter=1, random_state=0)
-    model.fit(many_ratings())
+def recommended():
+    model = ImplicitFactorization(64, max_iter=1, random_state=0).fit(many_ratings())
     return lambda: model.recommend(np.arange(2000), n_items=10)
 
 
-def ratings_minibatches():
-    """`batch_size=300`, 10 factors, 4 passes of 3,000 users"""
-    X = ratings(3000)
-    return lambda: AnnealedMatrixFactorization(
-        10, batch_size=300, max_iter=4, random_state=0
-    ).fit(X)
+# -- the same or similar work by other packages, which are imported when they are used -
 
 
-def ratings_transform():
-    """`transform`, 32 factors, 3,000 users"""
-    X = ratings(3000)
-    model = AnnealedMatrixFactorization(32, max_iter=2, random_state=0).fit(X)
-    return lambda: model.transform(X)
-
-
-def multinomial_default():
-    """`AnnealedMultinomialMixture(10).fit`, 4,000 short texts"""
-    X = documents(4000)
-    return lambda: AnnealedMultinomialMixture(10, random_state=0).fit(X)
-
-
-def bernoulli_default():
-    """`AnnealedBernoulliMixture(10).fit`, 2,000 samples, 64 features"""
-    X = (clusters(2000, 64, 10) > 0).astype(float)
-    return lambda: AnnealedBernoulliMixture(10, random_state=0).fit(X)
-
-
-# -- the same or similar work by other packages ----------------------------------------
-
-
-def allocation(**parameters):
-    """Return scikit-learn's latent Dirichlet allocation."""
+def allocation():
     from sklearn.decomposition import LatentDirichletAllocation
 
-    return LatentDirichletAllocation(random_state=0, **parameters)
+    return LatentDirichletAllocation
+
+
+def mixture():
+    from sklearn.mixture import BayesianGaussianMixture
+
+    return BayesianGaussianMixture
 
 
 def allocation_online(n_topics, X):
     """scikit-learn, one online pass"""
-    lda = allocation(
-        n_components=n_topics, learning_method="online", batch_size=256, max_iter=1
-    )
-    return lambda: lda.fit(X)
+    online = {"learning_method": "online", "batch_size": 256, "max_iter": 1}
+    return fits(X, allocation(), n_topics, **online)
+
+
+def allocation_transform(n_topics, X):
+    online = {"learning_method": "online", "max_iter": 2}
+    return calls("transform", X, allocation(), n_topics, **online)
 
 
 def gensim_online(n_topics, X):
@@ -394,18 +183,6 @@ def gensim_online(n_topics, X):
     )
 
 
-def allocation_default(n_topics, X):
-    """scikit-learn's fit with its defaults, 10 passes"""
-    lda = allocation(n_components=n_topics)
-    return lambda: lda.fit(X)
-
-
-def allocation_transform(n_topics, X):
-    """scikit-learn"""
-    lda = allocation(n_components=n_topics, learning_method="online", max_iter=2).fit(X)
-    return lambda: lda.transform(X)
-
-
 def gibbs(n_topics, X, n_sweeps):
     """tomotopy, 40 sweeps on one thread"""
     import tomotopy
@@ -422,26 +199,6 @@ def gibbs(n_topics, X, n_sweeps):
         lda.train(n_sweeps, workers=1)
 
     return run
-
-
-def mixture(n_components, X, **parameters):
-    """scikit-learn's variational Gaussian mixture, one fit"""
-    from sklearn.mixture import BayesianGaussianMixture
-
-    mixture = BayesianGaussianMixture(
-        n_components=n_components, random_state=0, **parameters
-    )
-    return lambda: mixture.fit(X)
-
-
-def mixture_scores(n_components, X):
-    """scikit-learn"""
-    from sklearn.mixture import BayesianGaussianMixture
-
-    fitted = BayesianGaussianMixture(
-        n_components=n_components, max_iter=2, random_state=0
-    ).fit(X)
-    return lambda: fitted.score_samples(X)
 
 
 def alternating(rank):
@@ -475,79 +232,240 @@ def recommendations(rank):
     return lambda: model.recommend(users, X[users], N=10)
 
 
-TWENTY = {"max_iter": 20, "tol": 0.0}
-#: For each case, a function of another package for the same or a similar task.
-PEERS = {
-    "lda_default": lambda: allocation_default(20, documents(6000)),
-    "lda_many_topics": lambda: allocation_default(100, documents(6000)),
-    "lda_sampled": lambda: gibbs(20, documents(6000), 40),
-    "lda_online": lambda: allocation_online(20, documents(6000)),
-    "lda_online_float32": lambda: allocation_online(20, documents(6000)),
-    "lda_online_many_topics": lambda: allocation_online(100, documents(6000)),
-    "lda_online_many_topics_float32": lambda: gensim_online(100, documents(6000)),
-    "lda_online_long": lambda: allocation_online(100, long_documents(1500)),
-    "lda_transform": lambda: allocation_transform(100, documents(6000)),
-    "lda_transform_float32": lambda: allocation_transform(100, documents(6000)),
-    "lda_transform_long": lambda: allocation_transform(20, long_documents(1500)),
-    "gaussian_default": lambda: mixture(8, clusters(3000, 4, 6)),
-    "gaussian_toy": lambda: mixture(5, clusters(500, 2, 5)),
-    "gaussian_fifty": lambda: mixture(50, clusters(10000, 16, 50)),
-    "gaussian_without_moves": lambda: mixture(10, clusters(20000, 8, 10), **TWENTY),
-    "gaussian_diagonal": lambda: mixture(
-        20, clusters(10000, 32, 20), covariance_type="diag", **TWENTY
-    ),
-    "gaussian_scores": lambda: mixture_scores(20, clusters(20000, 32, 20)),
-    "ratings_sweeps": lambda: alternating(10),
-    "ratings_sweeps_wide": lambda: alternating(32),
-    "clicks_sweeps": lambda: alternating_implicit(32),
-    "clicks_recommend": lambda: recommendations(64),
-}
+TWENTY, FIVE = {"max_iter": 20, "tol": 0.0}, {"max_iter": 5, "tol": 0.0}
+DIAGONAL = {"covariance_type": "diag", **TWENTY}
+
+
+class Case(NamedTuple):
+    """A case: its title in tables, and functions that prepare it and its peer."""
+
+    title: str
+    prepare: Callable
+    peer: Callable | None = None
+
+
 CASES = {
-    case.__name__: case
-    for case in (
-        lda_default,
-        lda_two_threads,
-        lda_many_topics,
-        lda_sampled,
-        lda_variational,
-        lda_global_temperature,
-        lda_online,
-        lda_online_float32,
-        lda_online_many_topics,
-        lda_online_many_topics_float32,
-        lda_online_long,
-        lda_transform,
-        lda_transform_float32,
-        lda_transform_long,
-        lda_stream,
-        gaussian_default,
-        gaussian_toy,
-        gaussian_fifty,
-        gaussian_without_moves,
-        gaussian_two_threads,
-        gaussian_diagonal,
-        gaussian_minibatches,
-        gaussian_scores,
-        gaussian_stream,
-        factorial_default,
-        factorial_transform,
-        ratings_default,
-        ratings_sweeps,
-        ratings_sweeps_wide,
-        clicks_sweeps,
-        clicks_recommend,
-        ratings_minibatches,
-        ratings_transform,
-        multinomial_default,
-        bernoulli_default,
-    )
+    "lda_default": Case(
+        "`AnnealedLDA(20).fit`, 6,000 short texts",
+        lambda: fits(documents(6000), AnnealedLDA, 20),
+        lambda: fits(documents(6000), allocation(), 20),
+    ),
+    "lda_two_threads": Case(
+        "The same with `n_jobs=2`",
+        lambda: fits(documents(6000), AnnealedLDA, 20, n_jobs=2),
+    ),
+    "lda_many_topics": Case(
+        "`AnnealedLDA(100, max_iter=4).fit`, 6,000 short texts",
+        lambda: fits(documents(6000), AnnealedLDA, 100, max_iter=4),
+        lambda: fits(documents(6000), allocation(), 100),
+    ),
+    "lda_sampled": Case(
+        '`doc_update="sampled"`, K=20, 4 passes of 6,000 short texts',
+        lambda: fits(
+            documents(6000), AnnealedLDA, 20, max_iter=4, doc_update="sampled"
+        ),
+        lambda: gibbs(20, documents(6000), 40),
+    ),
+    "lda_variational": Case(
+        '`doc_update="variational"`, K=20, 4 passes of 1,500 long texts',
+        lambda: fits(
+            long_documents(1500), AnnealedLDA, 20, max_iter=4, doc_update="variational"
+        ),
+    ),
+    "lda_global_temperature": Case(
+        '`TemperedLDA(20, tempering="global", max_iter=2).fit`, 4,000 short texts',
+        lambda: fits(documents(4000), TemperedLDA, 20, tempering="global", max_iter=2),
+    ),
+    "lda_online": Case(
+        "A pass by mean field, `batch_size=256`, K=20, 6,000 short texts",
+        lambda: online(20, documents(6000)),
+        lambda: allocation_online(20, documents(6000)),
+    ),
+    "lda_online_float32": Case(
+        "The same in float32",
+        lambda: online(20, documents(6000, np.float32)),
+        lambda: allocation_online(20, documents(6000)),
+    ),
+    "lda_online_many_topics": Case(
+        "The same in float64, K=100",
+        lambda: online(100, documents(6000)),
+        lambda: allocation_online(100, documents(6000)),
+    ),
+    "lda_online_many_topics_float32": Case(
+        "The same in float32, K=100",
+        lambda: online(100, documents(6000, np.float32)),
+        lambda: gensim_online(100, documents(6000)),
+    ),
+    "lda_online_long": Case(
+        "The same in float64, K=100, 1,500 long texts",
+        lambda: online(100, long_documents(1500)),
+        lambda: allocation_online(100, long_documents(1500)),
+    ),
+    "lda_transform": Case(
+        "`transform` in float64, K=100, 6,000 short texts",
+        lambda: calls("transform", documents(6000), AnnealedLDA, 100, max_iter=2),
+        lambda: allocation_transform(100, documents(6000)),
+    ),
+    "lda_transform_float32": Case(
+        "`transform` in float32, K=100, 6,000 short texts",
+        lambda: calls(
+            "transform", documents(6000, np.float32), AnnealedLDA, 100, max_iter=2
+        ),
+        lambda: allocation_transform(100, documents(6000)),
+    ),
+    "lda_transform_long": Case(
+        "`transform` in float32, K=20, 1,500 long texts",
+        lambda: calls(
+            "transform",
+            long_documents(1500).astype(np.float32),
+            AnnealedLDA,
+            20,
+            max_iter=2,
+        ),
+        lambda: allocation_transform(20, long_documents(1500)),
+    ),
+    "lda_stream": Case(
+        "`partial_fit`, K=20, 4,000 short texts, 50 a call",
+        lambda: stream(documents(4000), AnnealedLDA, 20),
+    ),
+    "gaussian_default": Case(
+        "`AnnealedGaussianMixture(8).fit`, 3,000 samples, 4 features",
+        lambda: fits(clusters(3000, 4, 6), AnnealedGaussianMixture, 8),
+        lambda: fits(clusters(3000, 4, 6), mixture(), 8),
+    ),
+    "gaussian_toy": Case(
+        "`AnnealedGaussianMixture(5).fit`, 500 samples, 2 features",
+        lambda: fits(clusters(500, 2, 5), AnnealedGaussianMixture, 5),
+        lambda: fits(clusters(500, 2, 5), mixture(), 5),
+    ),
+    "gaussian_fifty": Case(
+        "`AnnealedGaussianMixture(50).fit`, 10,000 samples of 50 clusters, 16 features",
+        lambda: fits(clusters(10000, 16, 50), AnnealedGaussianMixture, 50),
+        lambda: fits(clusters(10000, 16, 50), mixture(), 50),
+    ),
+    "gaussian_without_moves": Case(
+        "`moves=None`, 10 components, 20,000 samples, 8 features, 20 steps on all",
+        lambda: fits(
+            clusters(20000, 8, 10), AnnealedGaussianMixture, 10, moves=None, **TWENTY
+        ),
+        lambda: fits(clusters(20000, 8, 10), mixture(), 10, **TWENTY),
+    ),
+    "gaussian_two_threads": Case(
+        "The same with `n_jobs=2`",
+        lambda: fits(
+            clusters(20000, 8, 10),
+            AnnealedGaussianMixture,
+            10,
+            moves=None,
+            n_jobs=2,
+            **TWENTY,
+        ),
+    ),
+    "gaussian_diagonal": Case(
+        '`covariance_type="diag"`, 20 components, 10,000 samples, 32 features, 20 steps',
+        lambda: fits(
+            clusters(10000, 32, 20), AnnealedGaussianMixture, 20, moves=None, **DIAGONAL
+        ),
+        lambda: fits(clusters(10000, 32, 20), mixture(), 20, **DIAGONAL),
+    ),
+    "gaussian_minibatches": Case(
+        "`batch_size=500, moves=None`, 10 components, 3 passes of 20,000 samples",
+        lambda: fits(
+            clusters(20000, 8, 10),
+            AnnealedGaussianMixture,
+            10,
+            batch_size=500,
+            moves=None,
+            max_iter=3,
+        ),
+    ),
+    "gaussian_scores": Case(
+        "`score_samples`, 20 full covariances, 20,000 samples, 32 features",
+        lambda: calls(
+            "score_samples",
+            clusters(20000, 32, 20),
+            AnnealedGaussianMixture,
+            20,
+            moves=None,
+            max_iter=2,
+        ),
+        lambda: calls(
+            "score_samples", clusters(20000, 32, 20), mixture(), 20, max_iter=2
+        ),
+    ),
+    "gaussian_stream": Case(
+        "`partial_fit`, 10 components, 8,000 samples, 50 a call",
+        lambda: stream(clusters(8000, 8, 10), AnnealedGaussianMixture, 10),
+    ),
+    "factorial_default": Case(
+        "`AnnealedFactorialMixture(8).fit`, 1,000 samples, 32 features",
+        lambda: fits(features(1000), AnnealedFactorialMixture, 8),
+    ),
+    "factorial_transform": Case(
+        "`transform`, 8 features, 20,000 samples",
+        lambda: calls(
+            "transform",
+            features(20000),
+            AnnealedFactorialMixture,
+            8,
+            features(20000)[:2000],
+            moves=None,
+            max_iter=5,
+        ),
+    ),
+    "ratings_default": Case(
+        "`AnnealedMatrixFactorization(10).fit`, 3,000 users, 800 items",
+        lambda: fits(ratings(3000), AnnealedMatrixFactorization, 10),
+    ),
+    "ratings_sweeps": Case(
+        "5 sweeps, 10 factors, a million ratings of 20,000 users and 5,000 items",
+        lambda: fits(many_ratings(), AnnealedMatrixFactorization, 10, **FIVE),
+        lambda: alternating(10),
+    ),
+    "ratings_sweeps_wide": Case(
+        "The same, 32 factors",
+        lambda: fits(many_ratings(), AnnealedMatrixFactorization, 32, **FIVE),
+        lambda: alternating(32),
+    ),
+    "clicks_sweeps": Case(
+        "`ImplicitFactorization(32)`, 5 sweeps of a million pairs",
+        lambda: fits(many_ratings(), ImplicitFactorization, 32, **FIVE),
+        lambda: alternating_implicit(32),
+    ),
+    "clicks_recommend": Case(
+        "`recommend`, 64 factors, 10 of 5,000 items for 2,000 users",
+        lambda: recommended(),
+        lambda: recommendations(64),
+    ),
+    "ratings_minibatches": Case(
+        "`batch_size=300`, 10 factors, 4 passes of 3,000 users",
+        lambda: fits(
+            ratings(3000), AnnealedMatrixFactorization, 10, batch_size=300, max_iter=4
+        ),
+    ),
+    "ratings_transform": Case(
+        "`transform`, 32 factors, 3,000 users",
+        lambda: calls(
+            "transform", ratings(3000), AnnealedMatrixFactorization, 32, max_iter=2
+        ),
+    ),
+    "multinomial_default": Case(
+        "`AnnealedMultinomialMixture(10).fit`, 4,000 short texts",
+        lambda: fits(documents(4000), AnnealedMultinomialMixture, 10),
+    ),
+    "bernoulli_default": Case(
+        "`AnnealedBernoulliMixture(10).fit`, 2,000 samples, 64 features",
+        lambda: fits(
+            (clusters(2000, 64, 10) > 0).astype(float), AnnealedBernoulliMixture, 10
+        ),
+    ),
 }
 
 
-def measure(case):
+def measure(prepare):
     """Return CPU and wall seconds of a case, and facts about the libraries in use."""
     imported = time.process_time()  # CPU seconds since the process started
-    run = case()
+    run = prepare()
     prepared = time.process_time()
     run()
     first = imported + time.process_time() - prepared
@@ -568,8 +486,7 @@ def measure(case):
 
 
 def described(case):
-    """Return the title of a case, and whether it has a peer."""
-    return {"text": inspect.getdoc(CASES[case]), "has_peer": case in PEERS}
+    return {"text": case.title, "has_peer": case.peer is not None}
 
 
 def main():
@@ -580,10 +497,10 @@ def main():
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.list:
-        print(json.dumps({name: described(name) for name in CASES}))
+        print(json.dumps({name: described(case) for name, case in CASES.items()}))
     elif arguments.case:
-        kind = PEERS if arguments.peer else CASES
-        print(json.dumps(measure(kind[arguments.case])))
+        case = CASES[arguments.case]
+        print(json.dumps(measure(case.peer if arguments.peer else case.prepare)))
     else:
         parser.error("a case, or --list")
 
