@@ -227,17 +227,6 @@ def test_half_lives(value):
     assert HalfLife(value).validate().unit() == half_life_of(value)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [0, -1, np.inf, np.nan, True, "30", "D", "0D", "3M", np.timedelta64(3, "M"), [1]],
-)
-def test_invalid_half_lives_are_refused(stream, value):
-    with pytest.raises(ValueError, match="half_life"):
-        lda(half_life=value).partial_fit(stream[:50])
-    with pytest.raises(ValueError, match="half_life"):
-        lda(half_life=value).fit(stream[:50])
-
-
 def test_a_half_life_replaces_rate_and_total(stream):
     for name, value in (("learning_rate", RobbinsMonro()), ("total_samples", 100)):
         for method in ("fit", "partial_fit"):

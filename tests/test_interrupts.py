@@ -617,6 +617,3 @@ def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
         part = model.gaussians(natural[rows], with_covariances=True)
         for one, other in zip(part, whole, strict=True):
             np.testing.assert_array_equal(one, other[rows])
-
-
-# -- memory ----------------------------------------------------------------------------

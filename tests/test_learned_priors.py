@@ -359,6 +359,3 @@ def test_streams_learn_their_priors():
         fit.partial_fit(X[start : start + 100])
         assert np.isfinite(fit.covariance_prior_).all()
     assert fit.mean_precision_prior_ != 1.0
-
-
-# -- warnings --------------------------------------------------------------------------

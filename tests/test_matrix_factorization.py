@@ -7,7 +7,7 @@ import re
 import numpy as np
 import oracles
 import pytest
-from fits import Hooks, assert_same_fit
+from fits import Hooks
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -74,13 +74,6 @@ def csr_of(X, dtype=np.float64):
     return sparse.csr_array(
         (X[known].astype(dtype), items, starts.astype(np.int32)), shape=X.shape
     )
-
-
-def assert_same(one, other):
-    assert_same_fit(one, other)
-    for name in ("user_factors_", "user_biases_", "user_covariances_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert one.noise_variance_ == other.noise_variance_
 
 
 def assert_valid(model, data=X):
@@ -588,28 +581,6 @@ def test_a_given_start():
 
 
 # -- bad input -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_components", 0),
-        ("biases", "yes"),
-        ("global_mean", np.inf),
-        ("noise_variance", 0.0),
-        ("noise_variance", "auto"),
-        ("component_variance", -1.0),
-        ("init", "random"),
-        ("max_iter", 0),
-        ("tol", -1.0),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(name, value):
-    for method in ("fit", "partial_fit"):
-        model = AnnealedMatrixFactorization(**{name: value})
-        with pytest.raises(InvalidParameterError, match=f"'{name}' parameter"):
-            getattr(model, method)(X)
-        assert not hasattr(model, "n_features_in_")
 
 
 @pytest.mark.every(5)

@@ -362,9 +362,6 @@ def as_dense(X):
     return dense
 
 
-FORMS = [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, as_dense]
-
-
 @pytest.mark.every(2)
 @pytest.mark.parametrize("clip", [None, (1, 5)])
 def test_completion_rmse_equals_brute_force(rated, factorization, clip):

@@ -18,7 +18,6 @@ from fits import (
 )
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA
 from sktemper.lda._model import LDAModel
@@ -324,18 +323,3 @@ def test_a_stream_has_one_start(documents):
     several = lda_of(total_samples=120, n_init=3).partial_fit(documents)
     assert_same_fit(several, one)
     assert_same_fit(several.partial_fit(documents), one.partial_fit(documents))
-
-
-# -- the parameter ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cls", [AnnealedLDA, SVIPlusLDA, TemperedLDA])
-def test_the_parameter_n_init(documents, cls):
-
-    assert cls().n_init == 1
-    assert clone(cls(n_init=7)).n_init == 7
-    for value in (0, -1, 1.5, None, "auto"):
-        lda = cls(n_init=value)
-        with pytest.raises(InvalidParameterError, match="'n_init' parameter"):
-            lda.fit(documents)
-        assert not hasattr(lda, "n_features_in_")

@@ -72,25 +72,6 @@ def fitted(name):
 
 # -- booleans are not numbers ----------------------------------------------------------
 
-ESTIMATORS = [n for n in sktemper.__all__ if hasattr(getattr(sktemper, n), "fit")]
-#: Boolean parameters, and parameters that scikit-learn itself checks.
-FLAGS = {"shuffle", "warm_start", "biases", "verbose", "random_state"}
-FLAGS |= {"hide_common_words"}
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_no_parameter_takes_a_bool_for_a_number(name):
-    estimator = getattr(sktemper, name)
-    X = {"Matrix": ratings_of, "LDA": documents_of, "Multinomial": documents_of}
-    X |= {"Implicit": lambda: (documents_of() > 0).astype(float)}
-    X = next((data() for key, data in X.items() if key in name), samples_of())
-    numbers = set(inspect.signature(estimator).parameters) - FLAGS
-    for parameter in sorted(numbers):
-        with pytest.raises((ValueError, TypeError), match="True"):
-            estimator(**{"n_components": 3} | {parameter: True}).fit(X)
-
-
 POLICIES = [
     (ConstantSchedule, "value", True),
     (LinearSchedule, "start", True),

@@ -12,21 +12,17 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedLDA,
-    SVIPlusLDA,
     TemperedFactorialMixture,
     TemperedLDA,
     TemperedMatrixFactorization,
 )
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.model import LocalStep
-from sktemper.moves import BirthMoves
 from sktemper.schedules import (
-    ConstantSchedule,
     ExponentialSchedule,
     LinearSchedule,
     StepSchedule,
@@ -225,80 +221,6 @@ def test_errors_of_nested_parameters_name_a_policy_that_has_them(shortcut):
 def test_unknown_nested_parameters_are_refused():
     with pytest.raises(ValueError, match="Invalid parameter 'offsett'"):
         AnnealedLDA().set_params(learning_rate__offsett=3)
-
-
-BAD = {
-    "n_components": (0, -1, 2.5, None, "auto"),
-    "max_iter": (0, 1.5, None),
-    "batch_size": (0, 1.5, "all"),
-    "total_samples": (0, 1.5, "auto"),
-    "evaluate_every": (-1, 0.5, None),
-    "validation_fraction": (0, 1, -0.1, None),
-    "n_iter_no_change": (0, 0.5),
-    "tol": (-1e-9, None),
-    "shuffle": ("yes", None),
-    "warm_start": ("no", None),
-    "n_jobs": (1.5, "all"),
-    "random_state": ("seed", -1),
-    "verbose": (-1, "loud"),
-    "doc_topic_prior": (0, -1.0, "symmetric", np.nan),
-    "topic_word_prior": (0, -1.0, "symmetric", np.inf),
-    "init": (1.0, "random"),
-    "mean_change_tol": (-1e-9, None),
-    "max_doc_update_iter": (0, 1.5, None),
-    "learning_rate": (0, 1.5, -0.1, np.nan, True, "auto", RobbinsMonro),
-    "gradient_noise": (0.5, "dirichlet", RobbinsMonro()),
-}
-BAD_OF_MIXTURES = [
-    *(
-        (name, BAD[name][0])
-        for name in BAD
-        if hasattr(AnnealedFactorialMixture(), name)
-    ),
-    *(("inclusion_probability", value) for value in (0, 1, 1.5, "auto", np.nan)),
-    *(("noise_variance", value) for value in (0, -1.0, "auto", np.nan)),
-    *(("component_variance", value) for value in (0, -1.0, "auto", np.nan)),
-    *(("posterior", value) for value in ("full", None)),
-    *(("init", value) for value in ("pca", 1.0, None)),
-    *(("local_cooling", value) for value in (1.0, 0.5, "auto")),
-    *(("moves", value) for value in ("split", 3, True)),
-    ("moves", BirthMoves(patience=0)),
-]
-BAD_CASES = [
-    *((AnnealedLDA, name, value) for name in BAD for value in BAD[name]),
-    *((TemperedLDA, name, BAD[name][0]) for name in BAD),
-    *((AnnealedFactorialMixture, name, value) for name, value in BAD_OF_MIXTURES),
-    (TemperedFactorialMixture, "moves", LinearSchedule()),
-    (SVIPlusLDA, "effective_batch_size", 1.5),
-    *((AnnealedLDA, "schedule", value) for value in (2.0, 3, "linear", LinearSchedule)),
-    *((AnnealedLDA, "target", value) for value in ("global", None, 1)),
-    *((TemperedLDA, "tempering", value) for value in (2.0, "hot", LinearSchedule())),
-    (AnnealedLDA, "schedule", LinearSchedule(start=0)),
-    (AnnealedLDA, "schedule", StepSchedule(ConstantSchedule(-1))),
-    (AnnealedLDA, "learning_rate", RobbinsMonro(decay=0.3)),
-    (TemperedLDA, "tempering", Annealing(2.0)),
-    (TemperedLDA, "tempering", Annealing(LinearSchedule(length=-1))),
-]
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize(("cls", "name", "value"), BAD_CASES)
-def test_bad_parameters_are_refused_by_name(cls, name, value, method):
-    lda = cls(**{name: value})
-    documents = data_of(lda)
-    names = lda.get_params()
-    nested = [key.rpartition("__")[2] for key in names if key.startswith(name)]
-    with pytest.raises(InvalidParameterError, match=f"({'|'.join(nested)}|rate)'"):
-        getattr(lda, method)(documents)
-    assert not hasattr(lda, "components_")
-    assert not hasattr(lda, "n_features_in_")
-
-
-def test_the_error_for_a_number_as_schedule_names_a_remedy():
-    message = r"ExponentialSchedule\(start=2.0\).*cools.*ConstantSchedule\(2.0\)"
-    with pytest.raises(InvalidParameterError, match=message):
-        AnnealedLDA(schedule=2.0).fit([[1, 2]])
 
 
 @pytest.mark.parametrize(

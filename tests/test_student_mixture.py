@@ -257,10 +257,3 @@ def test_draws_have_the_distribution_of_the_mixture():
 def multivariate_t_quantile(freedom):
     """Return the median squared distance of a Student-t distribution in the plane."""
     return freedom * (0.5 ** (-2.0 / freedom) - 1.0)
-
-
-@pytest.mark.parametrize("freedom", [0.5, 0.0, -1.0, "many"])
-def test_bad_degrees_of_freedom_are_refused(freedom):
-    X, _ = tailed(0, 40, [[0, 0]], 3.0)
-    with pytest.raises(ValueError, match="degrees_of_freedom"):
-        TemperedStudentMixture(2, degrees_of_freedom=freedom).fit(X)
