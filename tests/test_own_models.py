@@ -18,7 +18,7 @@ from gamma_poisson import (
 )
 from scipy.special import gammaln, psi
 
-from sktemper.model import ConjugateModel, Powers
+from sktemper.model import ConjugateModel
 from sktemper.model._contract import _CAPABILITIES, Options
 from sktemper.tempering import GlobalTempering, LocalTempering
 from sktemper.testing import check_model, checks
@@ -114,30 +114,11 @@ class WithoutTheFactorials(Changed):
 
 
 @found_by(
-    "check_hyper_has_its_shapes", r"expected \[\(\), \(\)\], got \[\(2,\), \(\)\]"
-)
-class WithWrongShapesOfHyper(GammaPoissonModel):
-    def hyper_shapes(self):
-        return [(self.n_components,), ()]
-
-
-@found_by("check_local_parameters_have_their_width", "expected 4, .* got 2")
-class WithWrongNumberOfLocalParameters(GammaPoissonModel):
-    n_local = property(lambda self: self.n_components, lambda self, value: None)
-
-
-@found_by(
     "check_invalid_parameters_are_found", "at the start: expected True, got False"
 )
 class NeverValid(GammaPoissonModel):
     def is_valid(self, globals_):
         return False
-
-
-@found_by("check_better_parameters_score_better", "expected a sum of more than")
-class WithScoresOfNothing(GammaPoissonModel):
-    def predictive_scores(self, block, prepared):
-        return -np.ones(len(block)), np.ones(len(block))
 
 
 @found_by("check_scores_are_those_of_rows", "from call to call")
@@ -147,32 +128,11 @@ class WithRandomScores(GammaPoissonModel):
         return scores + np.random.default_rng().random(len(scores)), n_held_out
 
 
-@found_by(
-    "check_scores_do_not_see_what_is_held_out", "columns . and ., which come nearest"
-)
-class WithScoresThatSee(GammaPoissonModel):
-    def predictive_scores(self, block, prepared):
-        seen = np.ones_like(block)
-        shapes, rates, _ = self.factors(block, seen, prepared, Powers())
-        means = self.times(shapes / rates, prepared.mean)
-        scores = block * np.log(means) - means - gammaln(block + 1)
-        return scores[:, 1::2].sum(axis=1), np.full(len(block), block.shape[1] // 2)
-
-
 @found_by("check_scores_are_not_better_than_the_bound", "expected at most")
 class WithScoresWithoutTheFactorials(GammaPoissonModel):
     def predictive_scores(self, block, prepared):
         scores, n_held_out = super().predictive_scores(block, prepared)
         return scores + gammaln(block[:, 1::2] + 1).sum(axis=1), n_held_out
-
-
-@found_by(
-    "check_row_observed_counts_observations", r"for row \d+, expected one of 1 \(one"
-)
-class WithAnyObservations(Changed):
-    def changed(self, found, block, prepared, request):
-        rows = 3.0 + np.sqrt(found.row_observed * block.sum(axis=1))
-        return {"row_observed": rows, "n_observed": rows.sum()}
 
 
 @found_by("check_row_observed_counts_observations", "change with other powers")
