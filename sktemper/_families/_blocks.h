@@ -32,8 +32,7 @@ typedef struct {
     const double *prior;                 /* (n_natural,) */
     const double *moments;               /* (n_samples, n_natural), or the entries of CSR */
     const intptr_t *starts;              /* (n_samples + 1,) of CSR, or NULL */
-    const int32_t *narrow;               /* columns of the entries of CSR, in one */
-    const int64_t *wide;                 /* of these arrays; the other is NULL */
+    const int32_t *columns;              /* of the entries of CSR */
     const double *log_base;              /* (n_samples,), or NULL */
     const double *row_weight;            /* (n_samples,), or NULL */
     /* in and out */

@@ -176,8 +176,9 @@ def entries_of(moments):
     The products of SciPy hold the lock of the interpreter, so that threads would wait
     for each other.
     """
-    columns = np.ascontiguousarray(moments.indices)
-    return np.ascontiguousarray(moments.indptr, np.intp), columns, _rows(moments.data)
+    starts = np.ascontiguousarray(moments.indptr, np.intp)
+    columns = np.ascontiguousarray(moments.indices, np.int32)
+    return starts, columns, _rows(moments.data)
 
 
 def _rows(array):

@@ -159,11 +159,6 @@ def wishart_bounds(
     return out
 
 
-ctypedef fused column:
-    int32_t
-    int64_t
-
-
 def entropies_of_merges(
     const double[:, ::1] shares,
     const double[::1] row_weight,
@@ -199,43 +194,27 @@ def entropies_of_merges(
 
 def sparse_times(
     const intptr_t[::1] starts,
-    const column[::1] columns,
+    const int32_t[::1] columns,
     const double[::1] values,
     const double[:, ::1] matrix,
 ):
     """Return the product of a CSR matrix and a matrix, with the bits of SciPy."""
     cdef intptr_t n = starts.shape[0] - 1, width = matrix.shape[1]
     check_entries(starts, columns, values.shape[0], matrix.shape[0])
-    out = np.empty((n, width))
-    if out.size == 0:
-        return out
-    if columns.shape[0] == 0 or matrix.shape[0] == 0:
-        out[:] = 0.0
+    out = np.zeros((n, width))
+    if out.size == 0 or columns.shape[0] == 0:
         return out
     cdef double[:, ::1] product = out
-    cdef const int32_t *narrow = NULL
-    cdef const int64_t *wide = NULL
-    if column is int32_t:
-        narrow = &columns[0]
-    else:
-        wide = &columns[0]
     with nogil:
         SIMD.sparse_times_f64(
-            n,
-            width,
-            &starts[0],
-            narrow,
-            wide,
-            &values[0],
-            &matrix[0, 0],
-            &product[0, 0],
+            n, width, &starts[0], &columns[0], &values[0], &matrix[0, 0], &product[0, 0]
         )
     return out
 
 
 def sparse_sums(
     const intptr_t[::1] starts,
-    const column[::1] columns,
+    const int32_t[::1] columns,
     const double[::1] values,
     const double[:, ::1] shares,
     intptr_t n_columns,
@@ -249,28 +228,22 @@ def sparse_sums(
     if out.size == 0 or columns.shape[0] == 0:
         return out
     cdef double[:, ::1] sums = out
-    cdef const int32_t *narrow = NULL
-    cdef const int64_t *wide = NULL
-    if column is int32_t:
-        narrow = &columns[0]
-    else:
-        wide = &columns[0]
     with nogil:
         SIMD.add_sparse_sums_f64(
-            n, width, &starts[0], narrow, wide, &values[0], &shares[0, 0], &sums[0, 0]
+            n, width, &starts[0], &columns[0], &values[0], &shares[0, 0], &sums[0, 0]
         )
     return out
 
 
 cdef int check_entries(
     const intptr_t[::1] starts,
-    const column[::1] columns,
+    const int32_t[::1] columns,
     intptr_t n_values,
     intptr_t n_columns,
 ) except -1:
     """Raise if rows, or columns, are outside of the arrays."""
     cdef intptr_t i, n = starts.shape[0] - 1, n_entries = columns.shape[0]
-    cdef column least = 0, largest = -1
+    cdef int32_t least = 0, largest = -1
     cdef bint inside = n >= 0 and starts[0] >= 0 and starts[n] <= n_entries <= n_values
     with nogil:
         for i in range(n):
@@ -292,29 +265,22 @@ cdef int fill_block(
     cdef const intptr_t[::1] sizes, starts
     cdef const double[::1] values
     cdef const double[:, ::1] rows
-    cdef const int32_t[::1] narrow
-    cdef const int64_t[::1] wide
+    cdef const int32_t[::1] columns
     kinds, sizes = parts
     block.n_parts, block.n_natural = kinds.shape[0], prior.shape[0]
     block.kinds, block.sizes, block.prior = &kinds[0], &sizes[0], &prior[0]
-    block.starts, block.narrow, block.wide = NULL, NULL, NULL
+    block.starts, block.columns, block.moments = NULL, NULL, NULL
     if not isinstance(moments, tuple):
         rows = moments
         if rows.shape[1] != block.n_natural:
             raise ValueError(f"{rows.shape[1]} moments for {block.n_natural} parameters")
         block.n_samples, block.moments = rows.shape[0], &rows[0, 0]
         return 0
-    starts, values = moments[0], moments[2]
+    starts, columns, values = moments
+    check_entries(starts, columns, values.shape[0], block.n_natural)
     block.n_samples, block.starts = starts.shape[0] - 1, &starts[0]
-    block.moments = &values[0] if values.shape[0] else NULL
-    if moments[1].dtype == np.int32:
-        narrow = moments[1]
-        check_entries(starts, narrow, values.shape[0], block.n_natural)
-        block.narrow = &narrow[0] if narrow.shape[0] else NULL
-    else:
-        wide = moments[1]
-        check_entries(starts, wide, values.shape[0], block.n_natural)
-        block.wide = &wide[0] if wide.shape[0] else NULL
+    if columns.shape[0]:
+        block.columns, block.moments = &columns[0], &values[0]
     return 0
 
 

@@ -181,7 +181,7 @@ static double responsibilities_of(const product_run *run, intptr_t first, intptr
     double *restrict totals = room->totals, *restrict largest = room->largest, sum = 0;
     double *restrict bounds = b->row_bounds + first;
     if (b->starts)
-        sparse_times_f64(n, K, b->starts + first, b->narrow, b->wide, b->moments, room->table,
+        sparse_times_f64(n, K, b->starts + first, b->columns, b->moments, room->table,
                          room->rows);
     else
         product_f64(n, M, K, b->moments + first * M, M, room->panels, room->rows);
@@ -240,7 +240,7 @@ static void add_moments(const product_run *run, intptr_t first, intptr_t n, doub
             rows[i * K + k] = own[i];
     }
     if (b->starts) {
-        add_sparse_sums_f64(n, K, b->starts + first, b->narrow, b->wide, b->moments, rows,
+        add_sparse_sums_f64(n, K, b->starts + first, b->columns, b->moments, rows,
                             room->turned);
         return;
     }

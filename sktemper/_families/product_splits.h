@@ -14,7 +14,7 @@ static double row_times(const product_block *b, const double *matrix, intptr_t w
     double sum = 0;
     if (b->starts) {
         for (intptr_t e = b->starts[i]; e < b->starts[i + 1]; e++)
-            sum += matrix[e] * vector[column_at_f64(b->narrow, b->wide, e)];
+            sum += matrix[e] * vector[b->columns[e]];
         return sum;
     }
     const double *restrict row = matrix + i * width;
@@ -30,7 +30,7 @@ static void add_row(const product_block *b, const double *matrix, intptr_t width
 {
     if (b->starts) {
         for (intptr_t e = b->starts[i]; e < b->starts[i + 1]; e++)
-            sums[column_at_f64(b->narrow, b->wide, e)] += factor * matrix[e];
+            sums[b->columns[e]] += factor * matrix[e];
         return;
     }
     const double *restrict row = matrix + i * width;

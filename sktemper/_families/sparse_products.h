@@ -6,16 +6,9 @@
 
 UNFUSED
 
-/* Returns a column index of a CSR matrix, whose indices have 32 or 64 bits. */
-ALWAYS_INLINE intptr_t NAME(column_at)(const int32_t *narrow, const int64_t *wide, intptr_t n)
-{
-    return narrow ? (intptr_t)narrow[n] : (intptr_t)wide[n];
-}
-
 /* Computes `n` columns of a row of X @ matrix; the sums are in registers. */
 ALWAYS_INLINE void NAME(sparse_row_times)(const intptr_t n, intptr_t begin, intptr_t end,
-                                          intptr_t width, const int32_t *narrow,
-                                          const int64_t *wide,
+                                          intptr_t width, const int32_t *restrict columns,
                                           const double *restrict values,
                                           const double *restrict matrix,
                                           double *restrict product)
@@ -23,8 +16,7 @@ ALWAYS_INLINE void NAME(sparse_row_times)(const intptr_t n, intptr_t begin, intp
     double sums[COLUMNS] = {0};
     for (intptr_t entry = begin; entry < end; entry++) {
         const double value = values[entry];
-        const double *restrict row =
-            matrix + NAME(column_at)(narrow, wide, entry) * width;
+        const double *restrict row = matrix + columns[entry] * width;
         VECTORISE
         for (intptr_t k = 0; k < n; k++)
             sums[k] += value * row[k];
@@ -33,51 +25,42 @@ ALWAYS_INLINE void NAME(sparse_row_times)(const intptr_t n, intptr_t begin, intp
         product[k] = sums[k];
 }
 
-/* product = X @ matrix for `n` rows of a CSR matrix X; `matrix` has `width` columns.  One of
- * the arrays of indices is NULL. */
+/* Computes the next n columns of a row, if there are so many. */
+#define NEXT_COLUMNS(n)                                                                     \
+    if (width - k >= n) {                                                                   \
+        NAME(sparse_row_times)(n, begin, end, width, columns, values, matrix + k,           \
+                               product + k);                                                \
+        k += n;                                                                             \
+    }
+
+/* product = X @ matrix for `n` rows of a CSR matrix X; `matrix` has `width` columns. */
 LOOP void NAME(sparse_times)(intptr_t n, intptr_t width, const intptr_t *restrict starts,
-                             const int32_t *narrow, const int64_t *wide,
+                             const int32_t *restrict columns,
                              const double *restrict values, const double *restrict matrix,
                              double *restrict product)
 {
     for (intptr_t i = 0; i < n; i++, product += width) {
         const intptr_t begin = starts[i], end = starts[i + 1];
         intptr_t k = 0;
-        for (; k + COLUMNS <= width; k += COLUMNS)
-            NAME(sparse_row_times)(COLUMNS, begin, end, width, narrow, wide, values,
-                                   matrix + k, product + k);
-        if (width - k >= 8) {
-            NAME(sparse_row_times)(8, begin, end, width, narrow, wide, values, matrix + k,
-                                   product + k);
-            k += 8;
-        }
-        if (width - k >= 4) {
-            NAME(sparse_row_times)(4, begin, end, width, narrow, wide, values, matrix + k,
-                                   product + k);
-            k += 4;
-        }
-        if (width - k >= 2) {
-            NAME(sparse_row_times)(2, begin, end, width, narrow, wide, values, matrix + k,
-                                   product + k);
-            k += 2;
-        }
-        if (width > k)
-            NAME(sparse_row_times)(1, begin, end, width, narrow, wide, values, matrix + k,
-                                   product + k);
+        while (width - k >= COLUMNS)
+            NEXT_COLUMNS(COLUMNS)
+        NEXT_COLUMNS(8)
+        NEXT_COLUMNS(4)
+        NEXT_COLUMNS(2)
+        NEXT_COLUMNS(1)
     }
 }
 
-/* sums += X^T @ shares for `n` rows of a CSR matrix X; `shares` has `width` columns.  One of
- * the arrays of indices is NULL. */
+/* sums += X^T @ shares for `n` rows of a CSR matrix X; `shares` has `width` columns. */
 LOOP void NAME(add_sparse_sums)(intptr_t n, intptr_t width, const intptr_t *restrict starts,
-                                const int32_t *narrow, const int64_t *wide,
+                                const int32_t *restrict columns,
                                 const double *restrict values,
                                 const double *restrict shares, double *restrict sums)
 {
     for (intptr_t i = 0; i < n; i++, shares += width)
         for (intptr_t entry = starts[i]; entry < starts[i + 1]; entry++) {
             const double value = values[entry];
-            double *restrict row = sums + NAME(column_at)(narrow, wide, entry) * width;
+            double *restrict row = sums + columns[entry] * width;
             VECTORISE
             for (intptr_t k = 0; k < width; k++)
                 row[k] += value * shares[k];
@@ -87,3 +70,4 @@ LOOP void NAME(add_sparse_sums)(intptr_t n, intptr_t width, const intptr_t *rest
 FUSED
 
 #undef COLUMNS
+#undef NEXT_COLUMNS
