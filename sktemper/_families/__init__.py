@@ -34,7 +34,6 @@ from ._family import (
 from ._gaussian import (
     GaussianPrior,
     Moments,
-    SharedGaussian,
     blended,
     least_eigenvalue,
     packed,

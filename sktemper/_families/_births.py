@@ -36,6 +36,7 @@ class BirthPlaces(NamedTuple):
 
     Attributes
     ----------
+    row_weight : ndarray of shape (n_rows,)
     shares : ndarray of shape (n_rows, n_components)
         Responsibilities.
     n_near : float
@@ -47,6 +48,7 @@ class BirthPlaces(NamedTuple):
         Squared lengths of the coordinates.
     """
 
+    row_weight: np.ndarray
     shares: np.ndarray
     n_near: float
     order: np.ndarray
@@ -55,12 +57,15 @@ class BirthPlaces(NamedTuple):
     squares: np.ndarray
 
     @classmethod
-    def of(cls, model, globals_, hyper, block, row_weight):
+    def of(cls, model, globals_, hyper, block, row_weight=None):
+        if row_weight is None:
+            row_weight = np.ones(block.shape[0])
         shares, bounds = model.last_shares(globals_, hyper, block)
         n_used = max((row_weight @ shares > USED).sum(), 1)
         order = np.argsort(bounds, kind="stable")
         coordinates = model.family_of(hyper).coordinates(block, row_weight)
         return cls(
+            row_weight,
             shares,
             max(row_weight.sum() / (2 * n_used), 2),
             order,
@@ -70,7 +75,7 @@ class BirthPlaces(NamedTuple):
         )
 
 
-def propose_birth(places, random, row_weight):
+def propose_birth(places, random):
     """Return responsibilities in which one component starts again around a row.
 
     A component is drawn at random, and its rows are divided among the other components.
@@ -82,13 +87,12 @@ def propose_birth(places, random, row_weight):
     ----------
     places : BirthPlaces
     random : numpy.random.Generator
-    row_weight : ndarray of shape (n_rows,)
     """
     shares, k = places.shares.copy(), random.integers(places.shares.shape[1])
     shares[:, k] = 0.0
     shares += 1e-300
     shares /= shares.sum(axis=1, keepdims=True)
-    near = _neighbours(places, _drawn(places, random), row_weight)
+    near = _neighbours(places, _drawn(places, random))
     shares[near] = 0.0
     shares[near, k] = 1.0
     return shares
@@ -107,7 +111,7 @@ def _drawn(places, random):
     return places.order[min(drawn, len(places.order) - 1)]
 
 
-def _neighbours(places, centre, row_weight):
+def _neighbours(places, centre):
     """Return a mask of the rows that are nearest to the row ``centre``.
 
     The total weight of these rows is at least ``n_near``, unless all rows weigh less.
@@ -116,7 +120,7 @@ def _neighbours(places, centre, row_weight):
     own = dense(places.coordinates[[centre]]).ravel()
     distances = places.squares - 2.0 * (places.coordinates @ own)
     nearest = np.argsort(distances, kind="stable")
-    last = np.searchsorted(np.cumsum(row_weight[nearest]), places.n_near)
+    last = np.searchsorted(np.cumsum(places.row_weight[nearest]), places.n_near)
     return distances <= distances[nearest[min(last, len(nearest) - 1)]]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +14,7 @@ from .._simd import special
 from .._utils._tasks import run_shared
 from .._utils._typing import SparseMatrix
 from ._dirichlet import log_gamma_draws
-from ._family import DIRICHLET, GAMMA_RATES, Family, Tables, kernel_parts, times
+from ._family import DIRICHLET, GAMMA_RATES, Family, kernel_parts, times
 
 # -- log Gamma and digamma of arrays of positive numbers -------------------------------
 #: The kernels are as precise as SciPy between these bounds, and some ten times as fast.
@@ -216,18 +215,8 @@ class DirichletFamily(Family):
         totals = digamma(self.totals(concentration))
         return digamma(concentration) - self.repeat_for_options(totals)
 
-    def expected_log(self, parameters, sums) -> np.ndarray:
-        return sums @ self.weigh_options(self.expected(parameters)).T
-
-    def prepare(self, parameters) -> Any:
-        expected = self.weigh_options(self.expected(parameters))
-        return Tables(np.ascontiguousarray(expected.T), parameters)
-
-    def bound(self, parameters, prior, power) -> np.ndarray:
-        expected = self.weigh_options(self.expected(parameters))
-        log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
-        log_q = (parameters * expected).sum(axis=1)
-        return power * log_prior - log_q + self.log_normaliser(parameters)
+    def _weighed_expected(self, parameters) -> np.ndarray:
+        return self.weigh_options(self.expected(parameters))
 
     def fisher_product(self, parameters, change) -> np.ndarray:
         concentration = parameters + 1.0

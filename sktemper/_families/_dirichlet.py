@@ -92,12 +92,20 @@ def _log_sticks(counts, concentration):
     return betaln(1.0 + counts, concentration + behind).sum(axis=-1)
 
 
-class DirichletWeights:
-    """A symmetric Dirichlet distribution: parameters of shape (n_components,)."""
+class Weights:
+    """Base of the priors of the weights of a mixture."""
 
     def __init__(self, n_components):
         self.n_components = n_components
         self._logs, self._prior = LastCall(), LastCall()
+
+    def fisher_product(self, parameters, change):
+        """Return the change of E log pi, or of the sticks, along ``change``."""
+        return fisher_product(parameters + 1.0, change)
+
+
+class DirichletWeights(Weights):
+    """A symmetric Dirichlet distribution: parameters of shape (n_components,)."""
 
     def prior(self, concentration):
         return np.full(self.n_components, concentration - 1.0)
@@ -153,26 +161,18 @@ class DirichletWeights:
         log_weights = self.expected_log(parameters)
         return normalisers + (power * prior - parameters) @ log_weights
 
-    def fisher_product(self, parameters, change):
-        """Return the change of E log pi along ``change``."""
-        return fisher_product(parameters + 1.0, change)
-
     def log_draws(self, concentration, random):
         draws = log_gamma_draws(np.full(self.n_components, concentration), random)
         return draws - np.logaddexp.reduce(draws)
 
 
-class StickBreaking:
+class StickBreaking(Weights):
     """A truncated Dirichlet process: parameters of shape (n_components, 2).
 
     Each component takes a share of the weight that earlier components have left.  The
     shares are Beta distributed; each row has the two parameters of one of these Beta
     distributions, minus 1.
     """
-
-    def __init__(self, n_components):
-        self.n_components = n_components
-        self._logs, self._prior = LastCall(), LastCall()
 
     def prior(self, concentration):
         prior = np.zeros((self.n_components, 2))
@@ -237,9 +237,6 @@ class StickBreaking:
         normalisers = power * self._prior.result(prior, _log_betas)
         exponents = power * prior - parameters
         return (exponents * logs).sum() + _log_betas(parameters) - normalisers
-
-    def fisher_product(self, parameters, change):
-        return fisher_product(parameters + 1.0, change)
 
     def log_draws(self, concentration, random):
         # A share is Beta(1, c) distributed, so 1 minus it is U^(1 / c) for a uniform U.

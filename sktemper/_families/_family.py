@@ -336,13 +336,20 @@ class Family:
         """Return E u, the gradient of A."""
         raise NotImplementedError
 
+    def _weighed_expected(self, parameters: np.ndarray) -> np.ndarray:
+        """Return E u, times the number of natural parameters that each represents.
+
+        By default each represents itself.
+        """
+        return self.expected(parameters)
+
     def expected_log(self, parameters: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return expected log-likelihoods of rows, given the sums of their moments.
 
         ``sums`` has the shape (n_clusters, n_natural), and the result, which is without
         `log_base`, (n_clusters, n_components).
         """
-        return sums @ self.expected(parameters).T
+        return sums @ self._weighed_expected(parameters).T
 
     def fisher_product(self, parameters: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Return the derivative of E u in the direction ``change``.
@@ -363,7 +370,7 @@ class Family:
         The bounds, (n_components,), are in nats.  ``power`` is the exponent of the
         prior.
         """
-        expected = self.expected(parameters)
+        expected = self._weighed_expected(parameters)
         log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
         log_q = (parameters * expected).sum(axis=1)
         return power * log_prior - log_q + self.log_normaliser(parameters)
@@ -432,7 +439,7 @@ class Family:
 
         They are a picklable value, which is computed once for each step.
         """
-        expected = self.expected(parameters)
+        expected = self._weighed_expected(parameters)
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
     def log_likelihoods(self, block: Any, tables: Any) -> np.ndarray:

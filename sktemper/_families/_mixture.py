@@ -418,37 +418,21 @@ class MixtureModel(NaturalModel):
         return block
 
     def last_shares(self, globals_, hyper, block):
-        """Return `responsibilities` in float64, and bounds; the last are cached."""
+        """Return the results of `shares`; the last are cached."""
+        return self._last_shares.result(
+            (globals_, hyper, block), lambda _: self.shares(block, globals_, hyper)
+        )
 
-        def function(_):
-            prepared = self.prepare(globals_, hyper)
-            if self.known is None:
-                shares, bounds, _ = self.responsibilities(block, prepared)
-            else:
-                request = Request(want=("local",), labels=self.known)
-                step = self.local_step(block, prepared, request)
-                shares, bounds = step.local_parameters, step.row_bounds
-            return shares.astype(np.float64), bounds
-
-        return self._last_shares.result((globals_, hyper, block), function)
-
-    def _birth_places(self, globals_, hyper, block, row_weight):
+    def _birth_places(self, *given):
         """Return what all births have in common; the last result is cached."""
-
-        def function(_):
-            weight = np.ones(block.shape[0]) if row_weight is None else row_weight
-            return BirthPlaces.of(self, globals_, hyper, block, weight)
-
-        return self._places.result((globals_, hyper, block, row_weight), function)
+        return self._places.result(given, lambda _: BirthPlaces.of(self, *given))
 
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
     ) -> tuple[Any, Any]:
         places = self._birth_places(globals_, hyper, block, row_weight)
-        if row_weight is None:
-            row_weight = np.ones(block.shape[0])
-        responsibilities = propose_birth(places, random, row_weight)
-        return self._moved(block, responsibilities, globals_, hyper, row_weight)
+        shares = propose_birth(places, random)
+        return self._moved(block, shares, globals_, hyper, places.row_weight)
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
@@ -468,12 +452,9 @@ class MixtureModel(NaturalModel):
         order = self.weights.order(row_weight @ responsibilities)
         order = order if self.known is None else slice(None)
         shares = row_weight[:, None] * responsibilities[:, order]
-        prior = self.weights.prior(hyper.weight_concentration)
-        counts = self.weights.counts(globals_.weights - prior)
-        scale = counts.sum() / row_weight.sum()
-        return self.optimum(block, shares, hyper, scale), self.moved_hyper(
-            block, shares, hyper
-        )
+        scale = self.component_counts(globals_, hyper).sum() / row_weight.sum()
+        moved = self.optimum(block, shares, hyper, scale)
+        return moved, self.moved_hyper(block, shares, hyper)
 
     def moved_hyper(self, block: Any, shares: np.ndarray, hyper: Any) -> Any:
         """Return the priors after a move, given new responsibilities of rows.
@@ -637,9 +618,12 @@ class MixtureModel(NaturalModel):
     def shares(
         self, block: Any, globals_: Any, hyper: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the responsibilities for rows, float64, and the rows' bounds."""
-        prepared = self.prepare(globals_, hyper)
-        step = self.local_step(block, prepared, Request(want=("local",)))
+        """Return the responsibilities for rows, float64, and the rows' bounds.
+
+        They take the labels of `with_labels` into account.
+        """
+        request = Request(want=("local",), labels=self.known)
+        step = self.local_step(block, self.prepare(globals_, hyper), request)
         return np.asarray(step.local_parameters, np.float64), step.row_bounds
 
     def log_shares(self, block: Any, globals_: Any, hyper: Any) -> np.ndarray:

@@ -354,8 +354,7 @@ class WideMixtureModel(MixtureModel):
         if isinstance(components, Wide):
             other = components.placed(places)
         else:
-            prior = self.weights.prior(hyper.weight_concentration)
-            counts = self.weights.counts(globals_.weights - prior)
+            counts = self.component_counts(globals_, hyper)
             values = components.reshape(len(components), -1, n_each)[:, places]
             values[:, places < 0] = one + np.outer(counts, self.absent)[:, None]
             other = values.reshape(len(values), -1)

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import logit
 from sklearn.utils import check_array
 
-from .._families import Natural, SharedGaussian
+from .._families import Natural
 from ..model import Stopped
 from . import _kernels
 
@@ -53,8 +55,71 @@ class Hyper(NamedTuple):
     inclusion_probability: np.ndarray
 
 
-class Components(SharedGaussian):
-    """Natural parameters of q(mu), with the same covariance in every dimension."""
+@dataclass(frozen=True)
+class Components(Natural):
+    """Natural parameters of q(mu), with the same covariance in every dimension.
+
+    Methods with ``structured=False`` use a diagonal covariance.  The means are computed
+    from the whole precision in both cases.
+    """
+
+    precision: np.ndarray  # (n_components, n_components)
+    weighted_means: np.ndarray  # ``precision @ means``, (n_components, n_features)
+
+    def means(self):
+        root = _root(self.precision, lower=1)
+        # Solving from the right saves a copy, because the transpose is contiguous.
+        half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
+        return dtrsm(1.0, root, half, side=1, lower=1, overwrite_b=1).T
+
+    def covariance(self, structured=True):
+        """Return the covariance in each dimension, (n_components, n_components)."""
+        if structured:
+            root = _root(self.precision, lower=0)
+            return dpotrs(root, np.eye(len(root)), lower=0)[0]
+        return np.diag(1 / np.diag(self.precision))
+
+    def log_determinant(self, structured=True):
+        try:
+            return _log_determinant(self.covariance(structured))
+        except np.linalg.LinAlgError:  # the inverse may be indefinite by rounding
+            return -_log_determinant(self.precision)
+
+    def fisher_product(self, change, structured=True):
+        """Return the change of mean parameters along a change of natural parameters.
+
+        The mean parameters are the expectations of -mu mu^T / 2, summed over
+        dimensions, and of mu.
+        """
+        means = self.means()
+        # The means are at their joint optimum for both types of covariance.
+        means_change = self.covariance() @ (
+            change.weighted_means - change.precision @ means
+        )
+        product = means_change @ means.T
+        second_change = product + product.T
+        covariance, precision = self.covariance(structured), change.precision
+        if not structured:
+            precision = np.diag(np.diag(precision))
+        n_features = means.shape[1]
+        second_change -= n_features * (covariance @ precision @ covariance)
+        return type(self)(-0.5 * second_change, means_change)
+
+
+def _root(matrix, lower):
+    """Return the triangular root of a matrix, with zeros in the other triangle.
+
+    This calls LAPACK directly: for few components, the checks of
+    `scipy.linalg.cholesky` would take most of the time.
+    """
+    root, info = dpotrf(matrix, lower=lower)
+    if info:
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    return root
+
+
+def _log_determinant(matrix):
+    return 2 * np.log(np.diag(_root(matrix, lower=0))).sum()
 
 
 @dataclass(frozen=True)

@@ -379,9 +379,8 @@ class GaussianMixtureModel(MixtureModel):
         places = self._birth_places(globals_, hyper, block, row_weight)
 
         def function(places):
-            weight = np.ones(len(block)) if row_weight is None else row_weight
             alone = self.family_of(hyper).alone
-            return are_normal(alone, block, places.shares, weight)
+            return are_normal(alone, block, places.shares, places.row_weight)
 
         return self._fits_well.result(places, function)
 
