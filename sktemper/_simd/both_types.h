@@ -62,8 +62,8 @@
 #define ALWAYS_INLINE static inline
 #endif
 
-#ifdef VECTOR_BYTES
 #define FIRST_CACHE (40 * 1024)
+#ifdef VECTOR_BYTES
 #ifdef __clang__
 #define SHUFFLE(x, y, type, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #else

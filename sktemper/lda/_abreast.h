@@ -50,7 +50,6 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 }
 
 #ifdef VECTOR_BYTES
-#define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
 /* Number of lanes.  It is small, so that the rows of all lanes fit into the first cache, and
  * lanes that run out of documents do not wait long for the others.  Arrays with one number
  * for each word and lane, such as masses, have SHARE words in a vector. */
@@ -62,12 +61,7 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 #define VECTORS (CHUNK / SHARE)
 /* Number of words that a sweep processes at once; more would not fit into registers. */
 #define ABREAST (8 / VECTORS)
-#define VECTOR NAME(abreast_vector)
-#define MASK NAME(abreast_mask)
 #define GROUP NAME(abreast_group)
-typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
-                                   may_alias));
-typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 
 /* Returns the larger of two values in each lane. */
 ALWAYS_INLINE VECTOR NAME(larger)(VECTOR x, VECTOR y)
@@ -215,9 +209,7 @@ ALWAYS_INLINE void NAME(sweep_words)(GROUP *g, intptr_t t)
         const intptr_t place = (t + w) / SHARE;
         const VECTOR counts = ((const VECTOR *)g->counts)[place];
         const VECTOR mass = NAME(sums_of_chunks)(all + w * VECTORS);
-        const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
-        const VECTOR ratios = (VECTOR)((MASK)(counts / mass) & fine);
-        underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+        const VECTOR ratios = NAME(ratios_of)(counts, mass, &underflown);
         ((VECTOR *)g->mass)[place] = mass;
         ((VECTOR *)g->ratios)[place] = ratios;
         NAME(spread)(ratios, ratio + w * VECTORS);
@@ -463,12 +455,9 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     block->n_iterations += g.n_iterations;
     return g.n_refused;
 }
-#undef PLACES
 #undef SHARE
 #undef VECTORS
 #undef LANES
-#undef VECTOR
-#undef MASK
 #undef GROUP
 #undef CHUNK
 #undef TWICE

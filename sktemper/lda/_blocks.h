@@ -88,27 +88,36 @@ typedef struct {
     double decay, prior_share, base_share;
     const double *digamma_totals;        /* digamma(sum_v lambda) */
     /* how to infer */
-    const double *doc_topic_prior;       /* (priors, n_topics) */
+    const double *doc_topic_prior;       /* (priors, n_topics), tempered by the caller */
     const double *inverse_temperatures;  /* one for all documents, or for each */
+    /* whether each document has its own temperature.  Even one document is then processed
+     * differently, so that bits do not depend on the number of documents. */
     int temperature_per_document;
     const double *factors;               /* factor of each document's statistics */
+    /* the iterations of a document end when the mean |change of gamma| is below `tol`, or
+     * after `max_iter` iterations */
     double tol;
     intptr_t max_iter;
     double drop_tol;                     /* skip topics with fewer tokens than this times
                                           * the prior */
+    /* read in each iteration; if another thread sets it, the call returns early */
     const volatile int *stop;
-    /* if not NULL: for each document, whether its statistics and gamma are sampled */
+    /* if not NULL: for each document, whether its statistics and gamma are sampled.  Its counts
+     * must then be whole.  The statistics are means of counts over draws, and gamma is
+     * `untempered_prior` plus the mean number of tokens. */
     const unsigned char *sampled;
     const double *totals;                /* sum_v lambda */
     const double *untempered_prior;      /* (priors, n_topics) */
     const intptr_t *prior_rows;          /* the prior of each document; NULL: the first */
-    uint64_t seed;
-    intptr_t n_burn_in, n_kept;          /* sweeps */
+    uint64_t seed;                       /* each document has a stream of random numbers */
+    intptr_t n_burn_in, n_kept;          /* discarded and averaged sweeps over the tokens */
     /* in and out: (n_documents, n_topics) */
     void *gamma;
     /* out, where not NULL */
     void *statistics;                    /* (n_words, width): the rows, or zeros */
-    double *bounds;                      /* (n_documents,) */
+    /* (n_documents,): b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), without the
+     * normaliser of theta's prior */
+    double *bounds;
     intptr_t n_iterations;
     /* choice of the algorithm for each document, and sizes */
     intptr_t longest;                    /* words of the longest document, plus 16 */

@@ -155,5 +155,12 @@ LOOP int NAME(lda_scores)(lda_block *block)
 
 #undef FEW_TOPICS
 #undef PANEL
+#undef VECTOR
+#undef MASK
+#undef PLACES
+#undef MOST
+#undef ROWS
+#undef FEW
+#undef PARTS
 #undef FEW_PANELS
 #undef DOCUMENT

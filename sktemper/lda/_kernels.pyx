@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from cython cimport floating
-from libc.stdint cimport INT32_MAX, INTPTR_MAX
+from libc.stdint cimport INT32_MAX
 from libc.stdlib cimport free, malloc
 
 from sktemper._simd.special import aligned, padded
@@ -103,18 +103,9 @@ cdef void describe(
 ) except *:
     """Set the documents and topics of a block; the caller keeps references to them.
 
-    Parameters
-    ----------
-    documents : tuple
-        Documents in CSR form: the ``counts``, the ``starts`` of the documents in them,
-        the distinct ``words``, and the ``slots``, the position of each entry's word in
-        ``words``.
-    topics : tuple
-        ``u``, ``prior``, ``decay``, ``prior_share`` and ``base_share``.  The parameters
-        lambda of the topics, of shape (n_features, n_topics), are
-        ``decay * u + prior_share * prior + base_share``.
-    gamma : ndarray of shape (n_documents, n_topics)
-        Dirichlet parameters of the documents' topic weights.
+    The struct ``lda_block`` in ``_blocks.h`` describes the arguments: ``documents`` are
+    the counts, starts, words and slots, and ``topics`` are u, prior, decay, prior_share
+    and base_share.
     """
     cdef const floating[::1] counts
     cdef const intptr_t[::1] starts, slots, words
@@ -154,57 +145,29 @@ def forced_routes():
     return forced
 
 
-cdef tuple _lanes_and_chains(
-    const lda_block *block, const floating *counts, intptr_t[::1] first_tokens
-):
+def lanes_and_chains(counts, starts, sampled, n_topics):
     """Choose the algorithm of each sampled document by its number of tokens.
 
-    Sets, for each entry of a sampled document, the number of tokens before it.  Returns
-    the indices of the documents in lanes, by their number of tokens, and in chains; the
-    largest numbers of tokens of these; and the number of all tokens.
+    Returns the indices of the documents in lanes, by their number of tokens, and in
+    chains; the largest numbers of tokens of these; and the number of tokens before each
+    entry, and before the end, in all sampled documents.
     """
-    cdef intptr_t d, n, n_tokens = 0, most = -1, in_lanes = 0, in_chains = 0
-    cdef intptr_t longest_in_lanes = 0, longest_in_chains = 0
-    if block.n_topics * sizeof(floating) <= MOST_LANE_BYTES:
-        most = MOST_LANE_PLACES // block.n_topics
+    most = -1
+    if n_topics * counts.itemsize <= MOST_LANE_BYTES:
+        most = MOST_LANE_PLACES // n_topics
     forced = forced_routes()
     if forced & {"lanes", "chains"}:
-        most = INTPTR_MAX if "lanes" in forced else -1
-    cdef intptr_t[::1] tokens = np.empty(block.n_documents, dtype=np.intp)
-    for d in range(block.n_documents):
-        tokens[d] = -n_tokens
-        if not block.sampled[d]:
-            continue
-        for n in range(block.starts[d], block.starts[d + 1]):
-            first_tokens[n] = n_tokens
-            n_tokens += <intptr_t>counts[n]
-        tokens[d] += n_tokens
-        if tokens[d] <= most:
-            longest_in_lanes = max(longest_in_lanes, tokens[d])
-            in_lanes += 1
-        else:
-            longest_in_chains = max(longest_in_chains, tokens[d])
-            in_chains += 1
-    cdef intptr_t[::1] of_lanes = np.empty(in_lanes, dtype=np.intp)
-    cdef intptr_t[::1] of_chains = np.empty(in_chains, dtype=np.intp)
-    # the place of the next document with each number of tokens, for counting sort
-    cdef intptr_t[::1] places = np.zeros(longest_in_lanes + 2, dtype=np.intp)
-    in_chains = 0
-    for d in range(block.n_documents):
-        if not block.sampled[d]:
-            continue
-        if tokens[d] <= most:
-            places[tokens[d] + 1] += 1
-        else:
-            of_chains[in_chains] = d
-            in_chains += 1
-    for n in range(longest_in_lanes):
-        places[n + 1] += places[n]
-    for d in range(block.n_documents):
-        if block.sampled[d] and tokens[d] <= most:
-            of_lanes[places[tokens[d]]] = d
-            places[tokens[d]] += 1
-    return of_lanes, of_chains, longest_in_lanes, longest_in_chains, n_tokens
+        most = np.iinfo(np.intp).max if "lanes" in forced else -1
+    n_tokens = counts.astype(np.intp)
+    if not sampled.all():
+        n_tokens[~np.repeat(sampled, np.diff(starts))] = 0
+    before = np.concatenate([[0], np.cumsum(n_tokens)])
+    tokens = np.diff(before[starts])
+    in_lanes = np.flatnonzero(sampled & (tokens <= most))
+    in_lanes = in_lanes[np.argsort(tokens[in_lanes], kind="stable")]
+    in_chains = np.flatnonzero(sampled & (tokens > most))
+    longest = (int(tokens[rows].max(initial=0)) for rows in (in_lanes, in_chains))
+    return in_lanes, in_chains, *longest, before
 
 
 cdef intptr_t _n_sections(const lda_block *block):
@@ -242,25 +205,19 @@ cdef class _Phases:
     def __dealloc__(self):
         free(self.sections)
 
-    cdef int choose_routes(self) except -1:
+    cdef int choose_routes(self, counts, starts, sampled) except -1:
         """Set the documents that are sampled in lanes and in chains."""
         cdef lda_block *block = &self.block
-        cdef intptr_t[::1] in_lanes, in_chains
-        cdef intptr_t[::1] first_tokens = np.empty(
-            block.starts[block.n_documents] + 1, dtype=np.intp
-        )
+        cdef const intptr_t[::1] in_lanes, in_chains, first_tokens
         (
             in_lanes,
             in_chains,
             block.longest_in_lanes,
             block.longest_in_chains,
-            block.n_tokens,
-        ) = (
-            _lanes_and_chains(block, <const float *>block.counts, first_tokens)
-            if self.is_float
-            else _lanes_and_chains(block, <const double *>block.counts, first_tokens)
-        )
+            first_tokens,
+        ) = lanes_and_chains(counts, starts, sampled.view(bool), block.n_topics)
         self.kept += [in_lanes, in_chains, first_tokens]
+        block.n_tokens = first_tokens[first_tokens.shape[0] - 1]
         block.first_tokens = &first_tokens[0]
         block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
         block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
@@ -319,12 +276,12 @@ cdef class _Phases:
             self.kept.append(memory)
         return memory
 
-    def local_step(self):
+    def local_step(self, documents, sampled):
         """Run all phases; return the number of iterations, or -1 if stopped."""
         cdef lda_block *block = &self.block
         cdef intptr_t i, n_iterations = 0, n_sampled = 0
         if block.sampled:
-            self.choose_routes()
+            self.choose_routes(documents[0], documents[1], np.asarray(sampled))
             n_sampled = block.n_in_lanes + block.n_in_chains
             n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
         self.cut()
@@ -438,50 +395,9 @@ def local_step(
 ):
     """Optimise the (tempered) bound of each document over gamma and phi.
 
-    Parameters
-    ----------
-    documents, topics : tuple
-        See `describe`.
-    digamma_totals : ndarray of shape (n_topics,)
-        Digamma function of ``totals``.
-    doc_topic_prior : ndarray of shape (n_priors, n_topics)
-        Dirichlet parameters of priors of theta, tempered by the caller.
-    inverse_temperatures : ndarray of shape (1,) or (n_documents,)
-        Exponent b of the likelihood, for all documents or for each document.
-    temperature_per_document : bool
-        Whether each document has its own temperature.  Even one document is then
-        processed differently, so that bits do not depend on the number of documents.
-    factors : ndarray of shape (n_documents,)
-        Factor of each document's statistics.
-    tol, max_iter
-        The iterations of a document end when the mean \\|change of gamma\\| is below
-        ``tol``, or after ``max_iter`` iterations.
-    drop_tol : float
-        The iterations of a document skip a topic if the topic has few of the tokens:
-        fewer than ``drop_tol`` times its prior.  0 skips no topics.
-    stop : ndarray of shape (1,)
-        Flag that is read in each iteration; if another thread sets it, the call returns
-        early.
-    sampled : ndarray of shape (n_documents,) or (0,)
-        Flags of the documents whose topics are sampled instead of optimised.  Their
-        counts must be whole.  Their statistics are means of counts over draws, and
-        their gamma is ``untempered_prior`` plus the mean number of tokens.
-    totals : ndarray of shape (n_topics,)
-        Sums of lambda over all words.
-    untempered_prior : ndarray of shape (n_priors, n_topics)
-        Dirichlet parameters of priors of theta.
-    prior_rows : ndarray of shape (n_documents,) or (0,)
-        Index of each document's prior; empty if all have the first.
-    seed : int
-        Seed of the draws; each document has a separate stream of random numbers.
-    n_burn_in, n_kept : int
-        Numbers of discarded and of averaged sweeps over a document's tokens.
-    gamma : ndarray of shape (n_documents, n_topics)
-        Initial values; the optimum on return.
-    want_statistics : bool
-    bounds : ndarray of shape (n_documents,) or (0,)
-        Receives b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), without the
-        normaliser of theta's prior.
+    The struct ``lda_block`` in ``_blocks.h`` describes the arguments, but empty arrays
+    stand for its NULL; for ``documents`` and ``topics`` see `describe`.  ``gamma`` has
+    initial values, and receives the optimum.  ``bounds`` is an output, too.
 
     Returns
     -------
@@ -539,7 +455,7 @@ def local_step(
         block.statistics = address(sums)
     phases = _Phases(floating is float)
     phases.block = block
-    return phases.local_step(), statistics
+    return phases.local_step(documents, sampled), statistics
 
 
 def add_rows(

@@ -171,12 +171,6 @@ static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t sto
     }
 }
 
-#ifdef VECTOR_BYTES
-#define VECTOR NAME(share_vector)
-#define PARTS (SIMD_BYTES / VECTOR_BYTES)
-typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
-                                   may_alias));
-
 /* Computes the same as `add_pairs`, for n PANELs from topic k on.  It ignores `n_shares`, and
  * so needs shares of all topics of each document. */
 ALWAYS_INLINE void NAME(add_panels)(const lda_block *block, intptr_t start, intptr_t stop,
@@ -211,15 +205,6 @@ static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_
     if (k < block->width)
         NAME(add_panels)(block, start, stop, k, 1, sums);
 }
-#undef VECTOR
-#undef PARTS
-#else
-static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_t stop,
-                                 REAL *sums)
-{
-    NAME(add_pairs)(block, start, stop, sums);
-}
-#endif
 
 /* Computes the statistics of the words from `first` to `end` from the pairs.  Statistics may
  * overwrite the rows. */

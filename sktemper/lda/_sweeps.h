@@ -83,18 +83,27 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
     return underflown;
 }
 
+/* PLACES: elements of a vector of the instruction set.  PARTS: vectors of a row of a panel.
+ * MOST: panels that a sweep processes at once; more would not fit into registers.  ROWS: rows
+ * that it processes at once.  Without vectors, all of this has a REAL for a vector. */
 #ifdef VECTOR_BYTES
-/* Vectors of the instruction set, without alignment requirements. */
-#define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
-#define FEW (LANES < 4 ? LANES : 4)
-#define PARTS (SIMD_BYTES / VECTOR_BYTES)
-/* Number of panels that a sweep processes at once; more would not fit into registers. */
-#define MOST (VECTOR_BYTES / 16)
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
+#define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
+#define MOST (VECTOR_BYTES / 16)
+#define ROWS PLACES
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
 typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Returns counts / mass, or 0 where a mass is not larger than TINY_MASS.  Sets `underflown` to
+ * -1 where the count is then positive. */
+ALWAYS_INLINE VECTOR NAME(ratios_of)(VECTOR counts, VECTOR mass, MASK *underflown)
+{
+    const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
+    *underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+    return (VECTOR)((MASK)(counts / mass) & fine);
+}
 
 /* Adds adjacent elements of n vectors.  The sums fill half as many vectors, rounded up; returns
  * the number of these vectors. */
@@ -107,18 +116,37 @@ ALWAYS_INLINE int NAME(add_neighbours)(VECTOR *v, const int n)
     return (n + 1) / 2;
 }
 
-/* Returns a vector whose first n elements are the sums of the n vectors, in order. */
-ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
+/* Writes the sums of the elements of n vectors, in order; `sums` has at least PLACES places. */
+ALWAYS_INLINE void NAME(sums_of)(VECTOR *v, int n, REAL *sums)
 {
     n = NAME(add_neighbours)(v, n);
-    if (LANES > 2)
+    if (PLACES > 2)
         n = NAME(add_neighbours)(v, n);
-    if (LANES > 4)
+    if (PLACES > 4)
         n = NAME(add_neighbours)(v, n);
-    if (LANES > 8)
+    if (PLACES > 8)
         n = NAME(add_neighbours)(v, n);
-    return v[0];
+    *(VECTOR *)sums = v[0];
 }
+#else
+#define VECTOR REAL
+#define MASK INTEGER
+#define PLACES 1
+#define MOST 1
+#define ROWS 4
+static inline REAL NAME(ratios_of)(REAL counts, REAL mass, INTEGER *underflown)
+{
+    *underflown |= !(mass > TINY_MASS) && counts > 0;
+    return mass > TINY_MASS ? counts / mass : 0;
+}
+
+static inline void NAME(sums_of)(VECTOR *v, int n, REAL *sums)
+{
+    memcpy(sums, v, (size_t)n * sizeof(REAL));
+}
+#endif
+#define FEW (ROWS < 4 ? ROWS : 4)
+#define PARTS (SIMD_BYTES / (int)sizeof(VECTOR))
 
 /* Processes the words n .. n + m of a sweep: computes their masses, and adds ratio * row to the
  * sums while the rows are in the first cache.  Words after the end of the document have zero
@@ -127,25 +155,25 @@ ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
 {
     /* local copies stay in registers, although pointers to VECTOR may alias any memory */
     const intptr_t width = d->width;
-    const REAL *weights = d->weights, *row[LANES];
-    REAL *sums = d->sums, mass[LANES], ratio[LANES];
-    VECTOR v[LANES];
+    const REAL *weights = d->weights, *row[ROWS];
+    REAL *sums = d->sums, mass[ROWS], ratio[ROWS];
+    VECTOR v[ROWS];
     for (int j = 0; j < m; j++) {
         row[j] = n + j < d->n_words ? d->rows + d->slots[n + j] * width : d->zeros;
         v[j] = (VECTOR){0};
     }
-    for (intptr_t k = 0; k < width; k += LANES) {
+    for (intptr_t k = 0; k < width; k += PLACES) {
         const VECTOR w = *(const VECTOR *)(weights + k);
         for (int j = 0; j < m; j++)
             v[j] += w * *(const VECTOR *)(row[j] + k);
     }
-    *(VECTOR *)mass = NAME(sums_of)(v, m);
+    NAME(sums_of)(v, m, mass);
     const int underflown = NAME(count_ratios)(m, d->counts + n, mass, ratio);
     for (int j = 0; j < m; j++) {
         d->mass[n + j] = mass[j];
         d->ratios[n + j] = ratio[j];
     }
-    for (intptr_t k = 0; k < width; k += LANES) {
+    for (intptr_t k = 0; k < width; k += PLACES) {
         VECTOR even = (VECTOR){0}, odd = (VECTOR){0};
         for (int j = 0; j < m; j += 2) {
             even += ratio[j] * *(const VECTOR *)(row[j] + k);
@@ -158,19 +186,20 @@ ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
 }
 
 /* Computes sums = sum_n ratio_n row_n at the current weights.  FEW rows are processed
- * at a time at the end of a document, or if LANES rows do not fit into the first cache. */
+ * at a time at the end of a document, or if ROWS rows do not fit into the first cache. */
 static intptr_t NAME(sweep)(DOCUMENT *d)
 {
     intptr_t underflown = 0, n = 0;
     for (intptr_t k = 0; k < d->width; k++)
         d->sums[k] = 0;
-    if (d->width * LANES * sizeof(REAL) <= FIRST_CACHE)
-        for (; n + LANES <= d->n_words; n += LANES)
-            underflown += NAME(sweep_rows)(d, n, LANES);
+    if (d->width * ROWS * sizeof(REAL) <= FIRST_CACHE)
+        for (; n + ROWS <= d->n_words; n += ROWS)
+            underflown += NAME(sweep_rows)(d, n, ROWS);
     for (; n < d->n_words; n += FEW)
         underflown += NAME(sweep_rows)(d, n, FEW);
     return underflown;
 }
+
 /* Processes m panels of a sweep, as `sweep_rows` processes m rows.  Each element of a vector
  * belongs to one word, so that no sum over the elements is needed for a mass. */
 ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel,
@@ -198,9 +227,7 @@ ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel
             VECTOR mass = even[p * PARTS + i] + odd[p * PARTS + i];
             if (k < n_topics)
                 mass += weights[k] * at[p][k * PARTS + i];
-            const MASK fine = (MASK)(mass > (VECTOR){0} + TINY_MASS);
-            ratio[p * PARTS + i] = (VECTOR)((MASK)(counts / mass) & fine);
-            *underflown |= ~fine & (MASK)(counts > (VECTOR){0});
+            ratio[p * PARTS + i] = NAME(ratios_of)(counts, mass, underflown);
         }
     for (k = 0; k < n_topics; k++)
         for (int i = 0; i < PARTS; i++) {
@@ -214,13 +241,13 @@ ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel
 /* Computes the sums of n topics by adding, for each topic, the elements of its vectors. */
 ALWAYS_INLINE void NAME(sum_panels)(const VECTOR *totals, const int n, REAL *sums)
 {
-    VECTOR v[LANES];
+    VECTOR v[PLACES];
     for (int j = 0; j < n; j++) {
         v[j] = totals[j * PARTS];
         for (int i = 1; i < PARTS; i++)
             v[j] += totals[j * PARTS + i];
     }
-    *(VECTOR *)sums = NAME(sums_of)(v, n);
+    NAME(sums_of)(v, n, sums);
 }
 
 static intptr_t NAME(sweep_panels)(DOCUMENT *d)
@@ -229,7 +256,7 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
     const VECTOR *panel = (const VECTOR *)d->panels;
     VECTOR *totals = d->block->scratch.panel_sums;
     MASK underflown = {0};
-    intptr_t n = 0;
+    intptr_t n = 0, k = 0;
     for (intptr_t i = 0; i < n_topics * PARTS; i++)
         totals[i] = (VECTOR){0};
     for (; n < whole; n += MOST * PANEL, panel += MOST * n_topics * PARTS)
@@ -238,84 +265,19 @@ static intptr_t NAME(sweep_panels)(DOCUMENT *d)
         NAME(sweep_some)(d, n, panel, MOST > 2 ? 2 : 1, &underflown);
     for (; n < d->n_words; n += PANEL, panel += n_topics * PARTS)
         NAME(sweep_some)(d, n, panel, 1, &underflown);
-    intptr_t k = 0;
-    for (; k + LANES <= n_topics; k += LANES)
-        NAME(sum_panels)(totals + k * PARTS, LANES, d->sums + k);
-    for (intptr_t j = n_topics; j % LANES; j++)
+    for (; k + PLACES <= n_topics; k += PLACES)
+        NAME(sum_panels)(totals + k * PARTS, PLACES, d->sums + k);
+    for (intptr_t j = n_topics; j % PLACES; j++)
         for (int i = 0; i < PARTS; i++)
             totals[j * PARTS + i] = (VECTOR){0};
-    if (n_topics - k > LANES / 2)
-        NAME(sum_panels)(totals + k * PARTS, LANES, d->sums + k);
+    if (n_topics - k > PLACES / 2)
+        NAME(sum_panels)(totals + k * PARTS, PLACES, d->sums + k);
     else if (k < n_topics)
-        NAME(sum_panels)(totals + k * PARTS, LANES / 2, d->sums + k);
+        NAME(sum_panels)(totals + k * PARTS, PLACES / 2, d->sums + k);
     for (k = n_topics; k < d->n_places; k++)
         d->sums[k] = 0;
     intptr_t any = 0;
-    for (int i = 0; i < LANES; i++)
-        any |= underflown[i] != 0;
+    for (int i = 0; i < PLACES; i++)
+        any |= ((const INTEGER *)&underflown)[i] != 0;
     return any;
 }
-#undef VECTOR
-#undef PARTS
-#undef MOST
-#undef MASK
-#undef LANES
-#undef FEW
-#else
-static intptr_t NAME(sweep_panels)(DOCUMENT *d)
-{
-    const intptr_t n_topics = d->n_topics;
-    const REAL *restrict w = d->weights, *restrict panel = d->panels;
-    REAL *restrict sums = d->sums;
-    intptr_t underflown = 0;
-    for (intptr_t k = 0; k < d->n_places; k++)
-        sums[k] = 0;
-    for (intptr_t n = 0; n < d->n_words; n += PANEL, panel += n_topics * PANEL) {
-        REAL mass[PANEL] = {0};
-        for (intptr_t k = 0; k < n_topics; k++)
-            for (int i = 0; i < PANEL; i++)
-                mass[i] += w[k] * panel[k * PANEL + i];
-        underflown += NAME(count_ratios)(PANEL, d->counts + n, mass, d->ratios + n);
-        for (intptr_t k = 0; k < n_topics; k++) {
-            REAL sum = 0;
-            VECTORISE_REDUCTION(+ : sum)
-            for (int i = 0; i < PANEL; i++)
-                sum += d->ratios[n + i] * panel[k * PANEL + i];
-            sums[k] += sum;
-        }
-    }
-    return underflown;
-}
-
-static intptr_t NAME(sweep)(DOCUMENT *d)
-{
-    const intptr_t width = d->width;
-    const REAL *restrict w = d->weights;
-    REAL *restrict sums = d->sums;
-    REAL *restrict partial = (REAL *)d->block->scratch.topic_scratch + 2 * width;
-    intptr_t underflown = 0;
-    for (intptr_t k = 0; k < width; k++)
-        sums[k] = partial[k] = 0;
-    for (intptr_t n = 0; n < d->n_words; n++) {
-        const REAL *restrict row = d->rows + d->slots[n] * width;
-        REAL mass = 0;
-        VECTORISE_REDUCTION(+ : mass)
-        for (intptr_t k = 0; k < width; k++)
-            mass += w[k] * row[k];
-        d->mass[n] = mass;
-        underflown += NAME(count_ratios)(1, d->counts + n, &mass, d->ratios + n);
-        const REAL ratio = d->ratios[n];
-        VECTORISE
-        for (intptr_t k = 0; k < width; k++)
-            partial[k] += ratio * row[k];
-        /* PANEL words are added up before they are added to the sums, so that the large sum
-         * of a long document is rounded less often. */
-        for (intptr_t k = 0; (n % PANEL == PANEL - 1 || n + 1 == d->n_words) && k < width;
-             k++) {
-            sums[k] += partial[k];
-            partial[k] = 0;
-        }
-    }
-    return underflown;
-}
-#endif
