@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from scipy.optimize import minimize
 from scipy.special import softmax
 
@@ -236,6 +236,10 @@ def test_missing_outcomes_and_unknown_methods_are_refused():
         class_outcomes(posteriors, outcomes)
     with pytest.raises(ValueError, match="outcomes has no columns"):
         class_outcomes(posteriors, outcomes[[]])
+    with pytest.raises(ValueError, match="outcomes have the name 'income'"):
+        class_outcomes(posteriors, outcomes[["income", "income"]])
+    with pytest.raises(ValueError, match="outcomes are a sparse matrix"):
+        class_outcomes(posteriors, sparse.coo_array(posteriors))
     with pytest.raises(ValueError, match="'bch' or 'ml'|'ml' or 'bch'"):
         class_outcomes(posteriors, outcomes, method="modal")
 

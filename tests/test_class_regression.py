@@ -9,7 +9,7 @@ from scipy import special, stats
 from sklearn.linear_model import LogisticRegression
 
 from sktemper import class_regression
-from sktemper.mixed_mixture._regression import _Logit, _objective
+from sktemper.mixed_mixture._regression import _Logit
 
 METHODS = pytest.mark.parametrize("method", ["ml", "bch"])
 TRUTH = np.array([[0.0, 0.0], [0.5, 0.8], [-0.3, -0.6]])
@@ -65,17 +65,20 @@ def test_scores_and_hessian_are_derivatives(method):
     Z = np.column_stack([np.ones(20), random.normal(size=(20, 2))])
     D, modal = random.dirichlet(np.ones(3), size=3) + np.eye(3), np.arange(20) % 3
     D /= D.sum(axis=1, keepdims=True)
-    logit = _Logit(Z, random.random(20), 1, 3)
-    given = np.linalg.inv(D)[modal]
-    samples = SimpleNamespace(given=given, likelihoods=D[:, modal].T)
-    objective = _objective(logit, samples, method)
-    at, step = random.normal(size=logit.n_free), 1e-5
+    weight, given, likelihoods = (
+        random.random(20),
+        np.linalg.inv(D)[modal],
+        D[:, modal].T,
+    )
+    samples = SimpleNamespace(weight=weight, given=given, likelihoods=likelihoods)
+    objective = _Logit(Z, samples, np.arange(3) != 1, method).derivatives
+    at, step = random.normal(size=6), 1e-5
     _, scores, hessian = objective(at)
-    for number, direction in enumerate(np.eye(logit.n_free)):
+    for number, direction in enumerate(np.eye(6)):
         up, down = objective(at + step * direction), objective(at - step * direction)
         slope = (up[0] - down[0]) / (2 * step)
-        assert logit.weight @ scores[:, number] == pytest.approx(slope, abs=1e-7)
-        change = logit.weight @ (up[1] - down[1]) / (2 * step)
+        assert weight @ scores[:, number] == pytest.approx(slope, abs=1e-7)
+        change = weight @ (up[1] - down[1]) / (2 * step)
         np.testing.assert_allclose(hessian[number], change, atol=1e-6)
 
 
@@ -330,6 +333,7 @@ def test_invalid_posteriors_and_covariates_are_refused():
         ((posteriors, np.full((300, 1), 0.1)), "the same value everywhere"),
         ((posteriors, Z * 1e200), "Covariate 'x0' has values of"),
         ((posteriors, Z[:10]), "inconsistent numbers"),
+        ((posteriors, pd.DataFrame({"a": [*"bc"] * 150, "a=c": z})), "the name 'a=c'"),
     ):
         with pytest.raises(ValueError, match=message):
             class_regression(*wrong)

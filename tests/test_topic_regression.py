@@ -91,13 +91,17 @@ def test_estimates_of_shares_are_unbiased():
 
 
 def estimate(counts, covariates, topic_word):
-    design = Design(covariates)
     draw = TopicDraw(topic_word, np.full(len(topic_word), 1 / len(topic_word)), 1.0)
-    Z = design.rows(covariates)
-    random = np.random.RandomState(0)
-    return _topic_regression._estimate(
-        sparse.csr_array(counts), Z, design, iter([draw, draw]), random
-    )
+    return combined(sparse.csr_array(counts), covariates, [draw, draw])
+
+
+def combined(counts, covariates, draws):
+    """Return coefficients and covariances in the units of the covariates."""
+    design, random = Design(covariates), np.random.RandomState(0)
+    given = counts, design.rows(covariates), design, iter(draws), random
+    covariance, _, permuted = _topic_regression._estimate(*given)
+    units = design.units
+    return (units @ permuted.values).T, units @ covariance @ units.T
 
 
 def test_a_group_effect_is_a_difference_of_means_with_its_variance():
@@ -105,7 +109,7 @@ def test_a_group_effect_is_a_difference_of_means_with_its_variance():
     random = np.random.default_rng(2)
     group = random.integers(0, 2, 50)
     counts = random.multinomial(6, random.dirichlet(np.ones(3), 50))
-    coef, covariance, *_ = estimate(counts, group[:, None], np.eye(3))
+    coef, covariance = estimate(counts, group[:, None], np.eye(3))
     one, other = counts[group == 1] / 6, counts[group == 0] / 6
     np.testing.assert_allclose(coef[:, 1], one.mean(axis=0) - other.mean(axis=0))
     np.testing.assert_allclose(coef[:, 0], other.mean(axis=0))
@@ -120,7 +124,7 @@ def test_long_documents_have_the_weight_of_the_variance_of_shares():
     """For topics of one word each, the weight is N / (N + sum of alpha)."""
     counts = np.array([[1, 0], [8, 2], [30, 70], [0, 5]])
     group = np.array([[0.0], [1.0], [0.0], [1.0]])
-    coef, *_ = estimate(counts, group, np.eye(2))
+    coef, _ = estimate(counts, group, np.eye(2))
     lengths = counts.sum(axis=1)
     weight = lengths / (lengths + 1.0)
     shares = counts / lengths[:, None]
@@ -136,12 +140,10 @@ def test_draws_are_combined():
     topics = random.dirichlet(np.ones(3), (2, 3)) + 2.0 * np.eye(3)
     topics /= topics.sum(axis=2, keepdims=True)
     draws = [TopicDraw(t, np.full(3, 1 / 3), 1.0) for t in [*topics, topics.mean(0)]]
-    design = Design(group[:, None])
-    Z = design.rows(group[:, None])
 
     def estimate(*numbers):
-        chosen = iter([draws[number] for number in numbers])
-        return _topic_regression._estimate(counts, Z, design, chosen, random)[:2]
+        chosen = [draws[number] for number in numbers]
+        return combined(counts, group[:, None], chosen)
 
     # weights are equal because documents have one length, and do not depend on draws
     (one, _), (two, _), (mean, _) = (estimate(number, number) for number in range(3))
@@ -297,6 +299,7 @@ def test_topics_that_change_are_named():
         ({"covariates": np.arange(400.0)[:, None] * [1, 2]}, "sums of others"),
         ({"covariates": np.full((400, 1), np.nan)}, "NaN"),
         ({"covariates": np.ones((3, 1))}, "inconsistent numbers of samples"),
+        ({"covariates": sparse.coo_array(np.eye(400, 1))}, "a sparse matrix, but must"),
         ({"n_sweeps": 3}, "'n_sweeps' parameter"),
     ],
 )

@@ -306,6 +306,10 @@ def test_tables_of_any_containers(fitted):
         ({"lda": "lda"}, "'lda' parameter must be a fitted LDA"),
         ({"lda": AnnealedLDA(5)}, "not fitted"),
         ({"covariates": ["a"] * 300}, "same values everywhere"),
+        (
+            {"covariates": [f"id{n}" for n in range(300)]},
+            "largest group has 1 documents",
+        ),
         ({"covariates": ["a", "b"]}, "covariates has 2 rows, but X has 300"),
         ({"covariates": [None, "b"] * 150}, "missing values"),
         ({"covariates": np.arange(300)}, "300 different numbers"),
@@ -335,7 +339,7 @@ def test_words_are_drawn_with_their_intervals(plt, fitted):
     np.testing.assert_allclose(
         np.array(segments)[:, :, 0], rows[["low", "high"]].to_numpy()
     )
-    nothing = word_contrasts(lda, X[:2], ["a", "b"])  # too few tokens
+    nothing = word_contrasts(lda, X[:11], [*"a" * 10, "b"])  # too few tokens
     display = WordContrastsDisplay.from_contrasts(nothing, 0)
     display.figure_.canvas.draw()
     assert display.words == [] and display.ax_.get_legend() is None

@@ -1,6 +1,7 @@
 """Covariates of a regression as columns of numbers."""
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from ._frames import as_frame, is_frame
@@ -11,16 +12,24 @@ from ._values import column_values
 MOST_CONDITION = 1e8
 
 
+def check_dense(data, role):
+    if issparse(data):
+        raise ValueError(
+            f"The {role}s are a sparse matrix, but must be dense: pass its toarray()."
+        )
+
+
 def named_columns(data, role="covariate"):
     """Yield the names and values of columns; raise if values are missing.
 
     A series, or an array or list of one value for each row, is one column.
     """
+    check_dense(data, role)
     if hasattr(data, "to_frame"):
         name = str("x0" if data.name is None else data.name or "x0")
         data = data.to_frame(name)
     if is_frame(data := as_frame(data)):
-        given = map(str, data.columns)
+        given = list(map(str, data.columns))
     else:
         is_text = np.asarray(data).dtype.kind in "OUST"
         data = np.asarray(data, dtype=object) if is_text else np.asarray(data)
@@ -29,7 +38,8 @@ def named_columns(data, role="covariate"):
         data = check_array(
             data, dtype=kind, input_name=f"{role}s", ensure_all_finite=not is_text
         )
-        given = (f"x{number}" for number in range(data.shape[1]))
+        given = [f"x{number}" for number in range(data.shape[1])]
+    _check_distinct(given, role)
     for name, values in zip(given, column_values(data), strict=True):
         if values.missing().any():
             raise ValueError(
@@ -39,11 +49,22 @@ def named_columns(data, role="covariate"):
         yield name, values
 
 
+def _check_distinct(names, role):
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"Several columns of the {role}s have the name {repeated[0]!r}, so that "
+            "their results could not be told apart: rename them."
+        )
+
+
 class Design:
     """The coefficients of a regression, and the columns that they multiply.
 
     Numeric covariates are one column.  Text, categories and booleans of a data frame
-    are an indicator for each value that occurs, except the first.
+    are an indicator for each value that occurs, except the first.  Coefficients and
+    their covariance are computed, and combined, in the units of `scaled`: in those of
+    the covariates, the digits of a slope are lost in the intercept of a covariate that
+    is far from 0.
 
     Parameters
     ----------
@@ -57,6 +78,10 @@ class Design:
         Names of the covariates.
     levels : list
         The values of each covariate with indicators, None for a number.
+    centre, spread : ndarray of shape (n_coefficients,)
+        Places and units of the columns, 0 and 1 for the intercept.
+    units : ndarray of shape (n_coefficients, n_coefficients)
+        Matrix from coefficients of scaled columns to those of the covariates.
     """
 
     def __init__(self, covariates):
@@ -76,6 +101,7 @@ class Design:
             self.names += (
                 [name] if levels is None else [f"{name}={c}" for c in levels[1:]]
             )
+        _check_distinct(self.names, "covariate")
 
     @property
     def owners(self):
@@ -113,25 +139,23 @@ class Design:
             columns += [(values.array == level).astype(float) for level in levels[1:]]
         return np.column_stack(columns)
 
-    def scaled(self, Z, weight):
-        """Return a matrix that gives coefficients their units, and columns without.
+    def set_units(self, centre, spread):
+        self.centre, self.spread = centre, np.where(spread > 0, spread, 1.0)
+        self.centre[0], self.spread[0] = 0.0, 1.0
+        self.units = np.diag(1.0 / self.spread)
+        self.units[0, 1:] = -self.centre[1:] / self.spread[1:]
 
-        Raise if columns are dependent.
-        """
+    def scaled(self, Z):
+        return (Z - self.centre) / self.spread
+
+    def standardized(self, Z, weight):
+        """Return scaled columns of variance 1; raise if they are dependent."""
         centre = weight @ Z / weight.sum()
-        spread = np.sqrt(weight @ (Z - centre) ** 2 / weight.sum())
-        centre[0], spread[0] = 0.0, 1.0
-        scaled = (Z - centre) / spread
+        self.set_units(centre, np.sqrt(weight @ (Z - centre) ** 2 / weight.sum()))
+        scaled = self.scaled(Z)
         if np.linalg.cond((scaled * weight[:, None]).T @ scaled) > MOST_CONDITION:
             raise ValueError(
                 f"Some of the covariates {self.names[1:]} are sums of others: leave "
                 "one out."
             )
-        return units_of(centre, spread), scaled
-
-
-def units_of(centre, spread):
-    """Return the matrix from coefficients of (z - c) / s to those of z."""
-    units = np.diag(1.0 / spread)
-    units[0, 1:] = -centre[1:] / spread[1:]
-    return units
+        return scaled

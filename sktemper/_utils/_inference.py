@@ -55,18 +55,15 @@ class Permuted(NamedTuple):
     is_tested: np.ndarray
 
     @classmethod
-    def of_rows(
-        cls, values, loadings, residuals, random, *, n_means=1, noise=None, sums=None
-    ):
+    def of_rows(cls, values, loadings, residuals, random, *, n_means=1, noise=None):
         """Permute the rows of residuals, (n_rows, n_outcomes).
 
         Estimates are sums of ``loadings``, (n_rows, n_estimates), times residuals; the
         first ``n_means`` depend on the mean of the outcome.  ``noise`` has covariances
-        that do not come from rows, by outcome, and ``sums`` is what `permuted_sums` has
-        returned before, if it has.
+        that do not come from rows, by outcome.
         """
         (n, n_estimates), mean = loadings.shape, loadings.mean(axis=0)
-        deviations, products = sums or permuted_sums(loadings, residuals, random)
+        deviations, products = _permuted_sums(loadings, residuals, random)
         # permutations do not change a mean of residuals
         of_means = n * np.multiply.outer(residuals.var(axis=0), np.outer(mean, mean))
         noise = of_means if noise is None else of_means + noise
@@ -96,11 +93,6 @@ class Permuted(NamedTuple):
         """Return linear combinations of the outcomes."""
         return Permuted(*(part @ matrix for part in self[:2]), *self[2:])
 
-    def alone(self):
-        """Return the same without products of two estimates, for `p_values`."""
-        diagonals = (np.diagonal(part, axis1=-2, axis2=-1).copy() for part in self[2:4])
-        return Permuted(*self[:2], *diagonals, *self[4:])
-
     def stretch(self, level):
         """Return quantiles of absolute deviations, relative to standard deviations."""
         spread = np.sqrt((self.deviations**2).mean(axis=0))
@@ -108,8 +100,8 @@ class Permuted(NamedTuple):
 
     def p_values(self):
         """Return the p-value of each estimate, 0 if permutations do not test it."""
-        own = self if self.products.ndim == 1 else self.alone()
-        ratio = own.permuted_products / np.maximum(own.products, TINY)
+        one, permuted = (np.diagonal(part, axis1=-2, axis2=-1) for part in self[2:4])
+        ratio = permuted / np.maximum(one, TINY)
         permuted = self.deviations + ratio[:, :, None] * self.values
         p_values = exceedance(self.values**2, permuted**2, self.least[:, None])
         return np.where(self.is_tested[:, None], p_values, 0.0)
@@ -137,7 +129,7 @@ class Permuted(NamedTuple):
         return np.array(found)
 
 
-def permuted_sums(loadings, residuals, random):
+def _permuted_sums(loadings, residuals, random):
     """Return sums of loadings of permuted rows times residuals, and times loadings."""
     both = np.hstack([residuals - residuals.mean(axis=0), loadings])
     scale = np.maximum(np.abs(both).max(axis=0), TINY) * ROUNDING
@@ -173,16 +165,22 @@ def exceedance(statistics, permuted, least):
     return np.where(larger < FEW_LARGER, tail, shares)
 
 
-def uncertainty(values, errors, half, interval, freedom=np.inf):
-    """Return columns of a table, with p-values of the t distribution.
+def uncertainty(values, errors, half, interval, freedom=np.inf, p_value=0.0):
+    """Return flat columns of a table, with p-values of the t distribution.
 
-    Intervals are at least as wide as ``half`` on each side.
+    Intervals are at least as wide as ``half`` on each side, and p-values at least as
+    large as ``p_value``.
     """
     half = np.maximum(half, stats.t.ppf(0.5 * (1.0 + interval), freedom) * errors)
-    ratio = np.abs(values) / np.maximum(errors, TINY)
-    p_value = 2.0 * stats.t.sf(ratio, freedom)
-    low, high = values - half, values + half
-    return {"stderr": errors, "low": low, "high": high, "p_value": p_value}
+    z = values / np.maximum(errors, TINY)
+    columns = {
+        "stderr": errors,
+        "z": z,
+        "p_value": np.maximum(2.0 * stats.t.sf(np.abs(z), freedom), p_value),
+        "low": values - half,
+        "high": values + half,
+    }
+    return {name: part.ravel() for name, part in columns.items()}
 
 
 def sandwich(loadings, residuals, rows):

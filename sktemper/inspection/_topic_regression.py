@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from .._utils._arguments import WholeNumber, check_arguments, check_interval, refuse
-from .._utils._design import Design
+from .._utils._design import Design, check_dense
 from .._utils._frames import check_same_rows, data_frame, frame_of_rows
 from .._utils._inference import Permuted, sandwich, uncertainty
 from .._utils._notices import warn
@@ -65,6 +65,7 @@ class TopicRegression:
     topic_word_: np.ndarray = field(repr=False)
     similarity_: np.ndarray = field(repr=False)
     _design: Design = field(repr=False)
+    _covariance: np.ndarray = field(repr=False)  # in units of the design
     _permuted: Permuted = field(repr=False)
 
     def table(
@@ -88,18 +89,21 @@ class TopicRegression:
             the topics of one column is at most .05.  `tests` has one p-value of
             several columns, such as those of a spline.
         """
+        check_interval(interval)
         n_topics, n_coefficients = self.coef_.shape
-        found = self._columns(self.coef_, self.stderr_, interval)
-        p_value = np.maximum(found.pop("p_value"), self._permuted.p_values().T)
+        permuted = self._permuted.of(self._design.units)
+        half, p_value = permuted.quantile(interval).T, permuted.p_values().T
+        freedom = self.n_samples - n_coefficients
         columns = {
             "topic": np.repeat(np.arange(n_topics), n_coefficients),
             "covariate": self.names * n_topics,
             "coef": self.coef_.ravel(),
-            **{name: values.ravel() for name, values in found.items()},
-            "p_value": p_value.ravel(),
-            "p_adjusted": _holm(p_value).ravel(),
+            **uncertainty(self.coef_, self.stderr_, half, interval, freedom, p_value),
         }
-        return data_frame(output, columns)
+        names = "topic", "covariate", "coef", "stderr", "low", "high", "p_value"
+        columns = {name: columns[name] for name in names}
+        adjusted = _holm(columns["p_value"].reshape(self.coef_.shape))
+        return data_frame(output, columns | {"p_adjusted": adjusted.ravel()})
 
     def tests(
         self,
@@ -128,12 +132,11 @@ class TopicRegression:
             if name is None or not any(own):
                 refuse("covariates", f"some of {self.names[1:]}", covariates)
             tested |= own
-        chosen = np.eye(len(tested))[tested]
-        permuted, rows = self._permuted.of(chosen), []
+        permuted, rows = self._permuted.of(np.eye(len(tested))[tested]), []
         freedom = self.n_samples - len(tested)
         for topic, own in enumerate(np.eye(len(self.coef_))):
-            covariance = chosen @ self.covariance_[topic] @ chosen.T
-            coef = chosen @ self.coef_[topic]
+            coef = permuted.values[:, topic]
+            covariance = self._covariance[topic][np.ix_(tested, tested)]
             chi2 = float(coef @ np.linalg.solve(covariance, coef))
             p_value = stats.f.sf(chi2 / len(coef), len(coef), freedom)
             p_value = max(p_value, permuted.of_outcomes(own[:, None]).p_value())
@@ -164,7 +167,8 @@ class TopicRegression:
         -------
         table : DataFrame
             Columns: "row", the row of ``covariates``; "topic", "share", "stderr",
-            "low" and "high".
+            "low" and "high".  Shares and intervals are between 0 and 1, and shares sum
+            to 1, where a linear function would not.
 
         Raises
         ------
@@ -172,26 +176,23 @@ class TopicRegression:
             If the covariates differ from those of the regression, or a category does
             not occur in them.
         """
-        Z = self._design.rows(covariates)
-        share = Z @ self.coef_.T
-        error = np.sqrt(np.einsum("ri,kij,rj->rk", Z, self.covariance_, Z))
-        n_rows, n_topics = share.shape
-        found = self._columns(share, error, interval, Z)
-        columns = {
-            "row": np.repeat(np.arange(n_rows), n_topics),
-            "topic": np.tile(np.arange(n_topics), n_rows),
-            "share": share.ravel(),
-        }
-        for name in ("stderr", "low", "high"):
-            columns[name] = found[name].ravel()
-        return data_frame(output, columns)
-
-    def _columns(self, values, errors, interval, Z=None):
         check_interval(interval)
-        freedom = self.n_samples - len(self.names)
+        Z = self._design.scaled(self._design.rows(covariates))
+        share = np.maximum(Z @ self._permuted.values, 0.0)
+        share /= share.sum(axis=1, keepdims=True)
+        error = np.sqrt(np.einsum("ri,kij,rj->rk", Z, self._covariance, Z))
         half = self._permuted.quantile(interval, Z)
-        half = half.T if Z is None else half
-        return uncertainty(values, errors, half, interval, freedom)
+        freedom = self.n_samples - len(self.names)
+        found = uncertainty(share, error, half, interval, freedom)
+        columns = {
+            "row": np.repeat(np.arange(len(Z)), share.shape[1]),
+            "topic": np.tile(np.arange(share.shape[1]), len(Z)),
+            "share": share.ravel(),
+            "stderr": found["stderr"],
+            "low": np.maximum(found["low"], 0.0),
+            "high": np.minimum(found["high"], 1.0),
+        }
+        return data_frame(output, columns)
 
 
 def _holm(p_values):
@@ -320,6 +321,7 @@ def topic_regression(
     if lda.n_components_ < 2:
         raise ValueError("A regression of topic shares needs two topics or more.")
     counts, gamma = checked_documents(lda, X)
+    check_dense(covariates, "covariate")
     check_consistent_length(counts, covariates)
     check_same_rows(X=X, covariates=covariates)
     used = np.flatnonzero(counts.sum(axis=1))
@@ -335,29 +337,34 @@ def topic_regression(
         )
     documents, random = (counts, gamma[used]), check_random_state(random_state)
     draws = topic_draws(lda, documents, n_sweeps, random)
-    coef, covariance, topic_word, permuted = _estimate(counts, Z, design, draws, random)
+    inner, topic_word, permuted = _estimate(counts, Z, design, draws, random)
+    covariance = design.units @ inner @ design.units.T
     return TopicRegression(
         names=design.names,
-        coef_=coef,
+        coef_=(design.units @ permuted.values).T,
         stderr_=np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)),
         covariance_=covariance,
         n_samples=len(used),
         topic_word_=topic_word,
         similarity_=_similarity(lda.topic_word_.astype(np.float64), topic_word),
         _design=design,
+        _covariance=inner,
         _permuted=permuted,
     )
 
 
 def _estimate(counts, Z, design, draws, random):
-    """Return coefficients, their covariance, by topic, the mean topics, `Permuted`."""
+    """Return covariances by topic, the mean topics, and coefficients as `Permuted`.
+
+    Coefficients and covariances are in the units of the design.
+    """
     lengths = counts.sum(axis=1).astype(np.float64)
     coefs, topic_word, shares = [], 0.0, 0.0
     for draw in draws:
         estimator, variance = _estimator_of_shares(draw.topic_word, draw.shares)
         if not coefs:
             weight = lengths / (lengths + _ratio(variance, draw))
-            units, scaled = design.scaled(Z, weight)
+            scaled = design.standardized(Z, weight)
             bread = np.linalg.inv((scaled * weight[:, None]).T @ scaled)
             sums = counts.T @ (scaled * (weight / lengths)[:, None])
         coefs.append((bread @ (estimator @ sums).T).T)
@@ -375,8 +382,7 @@ def _estimate(counts, Z, design, draws, random):
     noise *= 1.0 + 1.0 / len(coefs)
     covariance = noise + sandwich(loadings, residuals, root * scaled)
     permuted = Permuted.of_rows(coef.T, loadings, residuals, random, noise=noise)
-    permuted = permuted.of(units)
-    return coef @ units.T, units @ covariance @ units.T, topic_word, permuted
+    return covariance, topic_word, permuted
 
 
 def _estimator_of_shares(topic_word, shares):

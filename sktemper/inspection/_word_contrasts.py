@@ -74,6 +74,11 @@ def _expected_tokens(lda, X, covariates):
         cells, labels = Cells().with_rows(covariates, len(problem.data))
         if len(cells.index) < 2:
             raise ValueError("covariates has the same values everywhere.")
+        if (size := np.bincount(labels).max()) < LEAST_DOCUMENTS:
+            raise ValueError(
+                f"The largest group has {size} documents, too few to compare its words "
+                "with those of others. Divide the range of a number into a few groups."
+            )
         gamma = np.concatenate(list(problem.map(gamma_at_one, prepared)))
         tokens = np.maximum(gamma - prepared.doc_topic_prior[0], 0.0)
         by_word, by_topic, information, variance = [], [], 0.0, 0.0

@@ -1,24 +1,24 @@
 """Means and shares of outcomes in latent classes, given a fitted mixture."""
 
-import copy
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import stats
-from scipy.special import log_softmax, softmax
+from scipy.linalg import block_diag
+from scipy.special import softmax
 
 from .._utils._arguments import check_interval
 from .._utils._design import named_columns
 from .._utils._frames import frame_of_rows
-from .._utils._inference import SEED, TINY, Permuted, permuted_sums, uncertainty
+from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_values
-from ._regression import STEP, classified, differences
+from ._regression import classified
 
-#: Largest number of EM steps, and the change of parameters that ends them.
+#: Largest number of EM steps, and the change of probabilities that ends them.
 MOST_STEPS, CHANGE = 5000, 1e-9
 #: Singular values below this, relative to the largest, are those of parameters that the
 #: likelihood does not depend on.
@@ -88,11 +88,11 @@ class ClassOutcomes:
             errors = _errors(one.covariance, one.estimates)
             half = one.ratio * one.permuted.quantile(interval)
             found = uncertainty(one.estimates, errors, half, interval)
-            parts = one.estimates, errors, found["low"], found["high"]
-            for place in np.ndindex(errors.shape):
-                label, option = self.classes[place[0]], one.options[place[1]]
-                own = (part[place] for part in parts)
-                rows.append((int(label), one.name, str(option), *own))
+            labels = product(self.classes.tolist(), [one.name], map(str, one.options))
+            numbers = one.estimates.ravel(), *(found[name] for name in names[4:])
+            rows += [
+                (*label, *own) for label, *own in zip(labels, *numbers, strict=True)
+            ]
         return frame_of_rows(output, names, rows)
 
     def tests(self, output: Literal["pandas", "polars"] = "pandas") -> DataFrame:
@@ -247,23 +247,26 @@ def class_outcomes(
     ]
     if not columns:
         raise ValueError("outcomes has no columns: pass at least one.")
-    found, classes = [], _Classes(samples, [Y for *_, Y in columns])
-    for number, (name, options, Y) in enumerate(columns):
+    found, means = [], _Means(samples, np.hstack([Y for *_, Y in columns]))
+    ends = np.cumsum([Y.shape[1] for *_, Y in columns]).tolist()
+    for (name, options, Y), start, end in zip(columns, [0, *ends], ends, strict=False):
         unit = (float((Y - Y[0]).std()) or 1.0) if len(options) == 1 else 1.0
-        own = _OneOutcome(classes, number)
-        estimates, covariance, permuted = own.bch()
-        errors = _errors(covariance, estimates)
+        estimates, influence, permuted = means.of(slice(start, end))
+        covariance = means.covariance(influence, slice(start, end))
+        errors = np.maximum(_errors(covariance, estimates), TINY)
         if method == "ml":
-            given = own.ml(unit, len(options) == 1)
-            if given is None:
+            is_normal, *likely = _most_likely(Y, samples, len(options) == 1)
+            scales = samples.scale, unit
+            if is_normal and not _agrees(*likely, estimates, influence, *scales):
                 warn(
                     f"The outcome {name!r} is far from normal in the classes, so that "
                     "means of maximum likelihood differ from those of 'bch' or are "
                     "less precise: those of 'bch' take their place."
                 )
             else:
-                estimates, covariance = given
-        ratio = _errors(covariance, estimates) / np.maximum(errors, TINY)
+                estimates, influence = likely
+                covariance = means.covariance(influence, slice(start, end))
+        ratio = _errors(covariance, estimates) / errors
         results = estimates, covariance, unit, permuted, np.minimum(ratio, 1.0)
         found.append(_Outcome(name, options, *results))
     return ClassOutcomes(samples.kept, method, found)
@@ -278,191 +281,134 @@ def _indicators(values, name):
     return options, np.column_stack([values.array == c for c in options]).astype(float)
 
 
-class _Classes:
-    """The samples of classes, and permutations of the residuals of all outcomes."""
+class _Means:
+    """Means of all outcomes in classes by "bch", with permutations of residuals."""
 
-    def __init__(self, samples, outcomes):
-        weight, rows = samples.weight, np.eye(len(samples.kept))[samples.modal]
-        totals, Y = weight @ rows, np.hstack(outcomes)
-        residuals = Y - rows @ ((rows / totals).T * weight @ Y)
-        self.samples = samples
-        self.loadings = samples.scale * samples.given / (weight @ samples.given)
-        # a mean takes this part of the variance of a sample from the residual
-        part = self.loadings.T * (samples.ratios / totals[samples.modal])
-        self.part = part @ self.loadings
-        self.freedom = max(samples.counts.sum() - len(totals), 1.0)
-        self.random = np.random.RandomState(SEED)
-        deviations, self.products = permuted_sums(self.loadings, residuals, self.random)
-        ends = np.cumsum([Y.shape[1] for Y in outcomes])[:-1]
-        split = (np.split(part, ends, axis=-1) for part in (residuals, deviations))
-        self.outcomes = list(zip(outcomes, *split, strict=True))
-
-
-class _OneOutcome:
-    """An outcome of the samples."""
-
-    def __init__(self, classes, number):
-        self.classes, self.samples = classes, classes.samples
-        self.Y, self.residuals, self.deviations = classes.outcomes[number]
-        pooled = (self.residuals.T * self.samples.counts) @ self.residuals
-        self.added = np.kron(classes.part, pooled / classes.freedom)
-
-    def covariance(self, influence):
-        scaled = influence * self.samples.scale
-        return scaled.T @ scaled + self.added
-
-    def bch(self):
-        """Return means or shares, their covariance, and permutations."""
-        weight, shares, own = self.samples.weight, self.samples.given, self.classes
-        totals = weight @ shares
-        means = (shares * weight[:, None]).T @ self.Y / totals[:, None]
-        errors = (self.Y[:, None] - means) * (shares / totals)[:, :, None]
-        self.means, self.influence = means, errors.reshape(len(errors), -1)
-        permuted = Permuted.of_rows(
-            means,
-            own.loadings,
-            self.residuals,
-            copy.deepcopy(own.random),
-            n_means=0,
-            sums=(self.deviations, own.products),
+    def __init__(self, samples, Y):
+        weight, rows, given = samples.weight, np.eye(len(samples.kept)), samples.given
+        rows, totals = rows[samples.modal], weight @ given
+        self.centre, self.samples, self.shares = Y.mean(axis=0), samples, given / totals
+        self.Y = Y = Y - self.centre  # preserves digits of data far from 0
+        self.means = (self.shares * weight[:, None]).T @ Y
+        sizes = weight @ rows
+        residuals = Y - rows @ ((rows / sizes).T * weight @ Y)
+        loadings = samples.scale * self.shares
+        random = np.random.RandomState(SEED)
+        self.permuted = Permuted.of_rows(
+            self.means, loadings, residuals, random, n_means=0
         )
-        return means, self.covariance(self.influence), permuted
+        # a mean takes this part of the variance of a sample from the residual
+        self.part = loadings.T * (samples.ratios / sizes[samples.modal]) @ loadings
+        freedom = max(samples.counts.sum() - len(sizes), 1.0)
+        self.pooled = (residuals.T * samples.counts) @ residuals / freedom
 
-    def ml(self, unit, is_number):
-        """Return estimates of maximum likelihood and their covariance.
+    def of(self, columns):
+        """Return means of an outcome, the influence of samples, and permutations."""
+        means, Y = self.means[:, columns], self.Y[:, columns]
+        influence = (Y[:, None] - means) * self.shares[:, :, None]
+        chosen = np.eye(self.Y.shape[1])[:, columns]
+        permuted = self.permuted.of_outcomes(chosen)
+        means = self.centre[columns] + means
+        return means, influence.reshape(len(Y), -1), permuted
 
-        None means that they differ from those of `bch`, which assume no distribution,
-        or have larger errors, which the best estimates of a distribution do not have.
-        """
-        low, high = self.Y.min(), self.Y.max()
-        errors, weight = self.samples.likelihoods, self.samples.weight
-        scale = self.samples.scale
-        if not is_number:
-            estimates, influence = _ml(_Options, self.Y, errors, weight)
-        elif low < high and ((self.Y == low) | (self.Y == high)).all():
-            pair = np.hstack([self.Y == low, self.Y == high]).astype(float)
-            shares, influence = _ml(_Options, pair, errors, weight)
-            estimates = low + (high - low) * shares[:, 1:]
-            influence = (high - low) * influence[:, 1::2]
-        else:
-            estimates, influence = _ml(_Numbers, self.Y, errors, weight)
-            change = (influence - self.influence) * scale
-            both = influence, MOST_LOSS * self.influence
-            difference = (estimates - self.means).ravel()
-            chi2, df = _chi2(difference, change.T @ change, unit)
-            squares = (((part * scale) ** 2).sum(axis=0) for part in both)
-            is_larger = np.greater(*squares).any()
-            if df and (is_larger or stats.chi2.sf(chi2, df) < LEAST_P):
-                return None
-        return estimates, self.covariance(influence)
+    def covariance(self, influence, columns):
+        scaled = influence * self.samples.scale
+        return scaled.T @ scaled + np.kron(self.part, self.pooled[columns, columns])
 
 
-def _ml(likelihood, Y, errors, weight):
-    """Return the estimates of maximum likelihood, and the influence of each sample."""
-    likelihood = likelihood(Y, np.log(errors + 1e-300))
-    parameters = likelihood.fitted(weight)
+def _agrees(estimates, influence, means, influence_of_means, scale, unit):
+    """Return whether estimates of maximum likelihood are those of "bch", but for noise.
 
-    def slope(parameters):
-        return weight @ likelihood.scores(parameters)
-
-    hessian = differences(slope, parameters, STEP * np.eye(len(parameters)))
-    inverse = np.linalg.pinv(0.5 * (hessian + hessian.T), RANK_TOL, hermitian=True)
-    estimates, jacobian = likelihood.estimates(parameters)
-    return estimates, -likelihood.scores(parameters) @ inverse @ jacobian.T
-
-
-class _Likelihood:
-    """Likelihood of outcomes and of most probable classes.
-
-    Parameters are logarithms of the sizes of classes, up to a constant, followed by
-    those of the outcome.
+    Others have a distribution that the outcome has not.  So have those with larger
+    errors, which the best estimates of a distribution do not have.
     """
-
-    def __init__(self, Y, log_errors):
-        self.Y, self.log_errors, self.n_classes = Y, log_errors, log_errors.shape[1]
-
-    def fitted(self, weight):
-        """Return the parameters at the maximum, by expectation maximisation."""
-        shares, last = np.exp(self.log_errors), np.inf
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        for _ in range(MOST_STEPS):
-            own = shares * weight[:, None]
-            sizes = np.log(own.sum(axis=0) / own.sum())
-            parameters = np.concatenate([sizes, self.best(own)])
-            if np.abs(parameters - last).max() < CHANGE:
-                break
-            last, shares = parameters, self.shares(parameters)
-        return parameters
-
-    def shares(self, parameters):
-        sizes = log_softmax(parameters[: self.n_classes])
-        logs = self.log_densities(parameters[self.n_classes :])
-        return softmax(sizes + self.log_errors + logs, axis=1)
-
-    def scores(self, parameters):
-        """Return the gradients of samples, (n_samples, n_parameters)."""
-        shares = self.shares(parameters)
-        sizes = shares - softmax(parameters[: self.n_classes])
-        own = self.slopes(parameters[self.n_classes :]) * shares[:, :, None]
-        return np.hstack([sizes, own.reshape(len(own), -1)])
+    change = (influence - influence_of_means) * scale
+    chi2, df = _chi2((estimates - means).ravel(), change.T @ change, unit)
+    both = influence, MOST_LOSS * influence_of_means
+    squares = (((part * scale) ** 2).sum(axis=0) for part in both)
+    is_larger = np.greater(*squares).any()
+    return not df or not (is_larger or stats.chi2.sf(chi2, df) < LEAST_P)
 
 
-class _Numbers(_Likelihood):
-    """Normal outcomes; parameters of a class are the mean and the log of the sd.
+def _most_likely(Y, samples, is_number):
+    """Return whether Y is normal in classes, estimates, and the influence of samples.
 
-    These are parameters of standardised outcomes, so that results do not depend on the
-    units.
+    Estimates are those of maximum likelihood.
     """
-
-    def __init__(self, Y, log_errors):
-        self.centre, self.unit = Y.mean(), Y.std() or 1.0
-        super().__init__((Y - self.centre) / self.unit, log_errors)
-
-    def best(self, own):
-        totals, y = own.sum(axis=0), self.Y
-        means = (own * y).sum(axis=0) / totals
-        squares = (own * (y - means) ** 2).sum(axis=0)
-        # one sample more, with the variance of all, so that no class can shrink to one
-        squares = (squares + squares.sum() / totals.sum()) / (totals + 1.0)
-        return np.stack([means, 0.5 * np.log(squares + 1e-6)], axis=1).ravel()
-
-    def log_densities(self, parameters):
-        means, logs = parameters.reshape(-1, 2).T
-        return -logs - 0.5 * ((self.Y - means) * np.exp(-logs)) ** 2
-
-    def slopes(self, parameters):
-        means, logs = parameters.reshape(-1, 2).T
-        z = (self.Y - means) * np.exp(-logs)
-        return np.stack([z * np.exp(-logs), z**2 - 1.0], axis=2)
-
-    def estimates(self, parameters):
-        own = parameters[self.n_classes :].reshape(-1, 2)
-        places = self.n_classes + 2 * np.arange(self.n_classes)
-        jacobian = self.unit * np.eye(len(parameters))[places]
-        return self.centre + self.unit * own[:, :1], jacobian
+    low, high = Y.min(), Y.max()
+    if not is_number:
+        return False, *_fitted(_options, Y, samples)
+    if low < high and ((Y == low) | (Y == high)).all():
+        pair = np.hstack([Y == low, Y == high]).astype(float)
+        shares, influence = _fitted(_options, pair, samples)
+        width = high - low
+        return False, low + width * shares[:, 1:], width * influence[:, 1::2]
+    centre, unit = Y.mean(), Y.std() or 1.0
+    means, influence = _fitted(_normal, (Y - centre) / unit, samples)
+    return True, centre + unit * means, unit * influence
 
 
-class _Options(_Likelihood):
-    """Outcomes with options; parameters are logarithms of shares, up to a constant."""
+class _Distribution(NamedTuple):
+    """A distribution of the outcome in each class."""
 
-    def best(self, own):
-        counts = own.T @ self.Y
-        return np.log(counts / counts.sum(axis=1, keepdims=True) + 1e-12).ravel()
+    estimates: np.ndarray  # (n_classes, n_options)
+    logs: np.ndarray  # densities of the samples, (n_samples, n_classes)
+    scores: np.ndarray  # of the parameters, (n_samples, n_classes, n_parameters)
+    information: list  # negative Hessians of the classes
+    jacobian: list  # slopes of estimates by parameters, of the classes
 
-    def _logs(self, parameters):
-        return log_softmax(parameters.reshape(self.n_classes, -1), axis=1)
 
-    def log_densities(self, parameters):
-        return self.Y @ self._logs(parameters).T
+def _normal(y, weight):
+    """Return normal distributions; parameters are means in units of sd, and log sd."""
+    totals = weight.sum(axis=0)
+    means = (weight * y).sum(axis=0) / totals
+    squares = (weight * (y - means) ** 2).sum(axis=0)
+    # one sample more, with the variance of all, so that no class can shrink to one
+    sd = np.sqrt((squares + squares.sum() / totals.sum()) / (totals + 1.0) + 1e-6)
+    z = (y - means) / sd
+    information = [
+        np.diag(pair) for pair in zip(totals, 2.0 * squares / sd**2, strict=True)
+    ]
+    jacobian = [np.array([[one, 0.0]]) for one in sd]
+    logs, scores = -np.log(sd) - 0.5 * z**2, np.stack([z, z**2 - 1.0], axis=2)
+    return _Distribution(means[:, None], logs, scores, information, jacobian)
 
-    def slopes(self, parameters):
-        return self.Y[:, None] - np.exp(self._logs(parameters))
 
-    def estimates(self, parameters):
-        shares = np.exp(self._logs(parameters[self.n_classes :]))
-        n_options, T = shares.shape[1], self.n_classes
-        jacobian = np.zeros((T, n_options, T + shares.size))
-        for k, p in enumerate(shares):
-            own = slice(T + k * n_options, T + (k + 1) * n_options)
-            jacobian[k, :, own] = np.diag(p) - np.outer(p, p)
-        return shares, jacobian.reshape(shares.size, -1)
+def _options(Y, weight):
+    """Return shares of options; parameters are their logarithms, up to a constant."""
+    totals = weight.sum(axis=0)
+    shares = weight.T @ Y / totals[:, None] + 1e-12
+    shares /= shares.sum(axis=1, keepdims=True)
+    jacobian = [np.diag(p) - np.outer(p, p) for p in shares]
+    information = [n * part for n, part in zip(totals, jacobian, strict=True)]
+    logs, scores = Y @ np.log(shares).T, Y[:, None] - shares
+    return _Distribution(shares, logs, scores, information, jacobian)
+
+
+def _fitted(distribution, Y, samples):
+    """Return estimates by expectation maximisation, and the influence of samples."""
+    errors, weight, last = np.log(samples.likelihoods + 1e-300), samples.weight, np.inf
+    posteriors = softmax(errors, axis=1)
+    for _ in range(MOST_STEPS):
+        own = posteriors * weight[:, None]
+        sizes, found = own.sum(axis=0) / own.sum(), distribution(Y, own)
+        logs = np.log(sizes) + errors + found.logs
+        last, posteriors = posteriors, softmax(logs, axis=1)
+        if np.abs(posteriors - last).max() < CHANGE:
+            break
+    of_sizes = np.diag(sizes) - np.outer(sizes, sizes)
+    # the information of the classes, less that which is lost because they are unknown
+    information = block_diag(weight.sum() * of_sizes, *found.information)
+    scores, T = 0.0, len(sizes)
+    for k, share in enumerate(posteriors.T):  # if the samples are of this class
+        is_own = np.eye(T)[k]
+        slopes = (is_own[:, None] * found.scores[:, [k]]).reshape(len(Y), -1)
+        slopes = np.hstack([np.tile(is_own - sizes, (len(Y), 1)), slopes])
+        information -= (slopes.T * (weight * share)) @ slopes
+        scores += share[:, None] * slopes
+    information += (scores.T * weight) @ scores
+    inverse = np.linalg.pinv(information, RANK_TOL, hermitian=True)
+    jacobian = np.hstack(
+        [np.zeros((found.estimates.size, T)), block_diag(*found.jacobian)]
+    )
+    return found.estimates, scores @ inverse @ jacobian.T

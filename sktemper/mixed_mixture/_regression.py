@@ -1,6 +1,7 @@
 """Regression of latent classes on covariates, given a fitted mixture."""
 
 import contextlib
+import functools
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -17,9 +18,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._estimator import validated_weight
 from .._utils._arguments import check_interval, is_integer, refuse
-from .._utils._design import MOST_CONDITION, Design, units_of
+from .._utils._design import MOST_CONDITION, Design, check_dense
 from .._utils._frames import check_same_rows, data_frame
-from .._utils._inference import SEED, TINY, Permuted, uncertainty
+from .._utils._inference import SEED, Permuted, uncertainty
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 
 #: A component with a smaller sum of posteriors counts as empty.
@@ -31,7 +32,7 @@ LEAST_CURVATURE = 1e-6
 #: Largest gradient, per sample, at the optimum.
 GRADIENT_TOL = 1e-8
 QUARTILES = 0.25, 0.5, 0.75
-#: Step of numeric derivatives.
+#: Step of numeric derivatives, in scaled units.
 STEP = 1e-5
 
 
@@ -68,6 +69,9 @@ class ClassRegression:
     covariance_: np.ndarray = field(repr=False)
     classification_: np.ndarray = field(repr=False)
     _design: Design = field(repr=False)
+    _scaled: tuple = field(
+        repr=False
+    )  # coefficients, covariance in units of the design
     _sizes: np.ndarray = field(repr=False)  # shares of classes
     _permuted: Permuted = field(repr=False)  # linear effects on these shares
 
@@ -85,7 +89,9 @@ class ClassRegression:
         -------
         table : DataFrame
             Columns: "class", "covariate", "coef", "stderr", "z", "p_value", "low",
-            "high" and "odds_ratio".  The reference class has no rows.
+            "high" and "odds_ratio", the exponential of "coef", which overflows for the
+            intercept of a covariate that is far from 0.  The reference class has no
+            rows.
         """
         others = np.flatnonzero(self.classes != self.reference)
         coef, error = self.coef_[others], self.stderr_[others]
@@ -138,26 +144,19 @@ class ClassRegression:
         -----
         Standard errors are those of the delta method, for these covariates.
         """
-        check_interval(interval)
         check_same_rows(covariates=covariates, sample_weight=sample_weight)
-        names, Z = self.names, self._design.rows(covariates)
-        owners = self._design.owners
+        design, (coef, covariance) = self._design, self._scaled
+        Z, free = design.rows(covariates), self.classes != self.reference
         weight = _check_sample_weight(sample_weight, Z, ensure_non_negative=True)
-        weight = weight / weight.sum()
-        effects = _effects(self.coef_, Z, owners, weight)
-        free = self.classes != self.reference
-        steps = STEP / np.where(Z.any(axis=0), np.abs(Z).max(axis=0), 1.0)
-        steps = np.diag(np.tile(steps, len(free)))[np.repeat(free, len(names))]
-        slopes = differences(
-            lambda coef: _effects(coef, Z, owners, weight),
-            self.coef_,
-            steps.reshape(-1, *self.coef_.shape),
-        )
-        errors = np.sqrt(np.diag(slopes.T @ self.covariance_ @ slopes))
-        errors = errors.reshape(effects.shape)
+        average = functools.partial(_effects, design, Z, weight / weight.sum())
+        steps = STEP / np.maximum(np.abs(design.scaled(Z)).max(axis=0), 1.0)
+        steps = np.diag(np.tile(steps, len(free)))[np.repeat(free, len(steps))]
+        slopes = differences(average, coef, steps.reshape(-1, *coef.shape))
+        effects, variances = average(coef), np.diag(slopes.T @ covariance @ slopes)
+        errors = np.sqrt(variances).reshape(effects.shape)
         columns = {
-            "class": np.repeat(self.classes, len(names) - 1).tolist(),
-            "covariate": names[1:] * len(self.classes),
+            "class": np.repeat(self.classes, effects.shape[1]).tolist(),
+            "covariate": self.names[1:] * len(free),
             "effect": effects.ravel(),
             **_uncertainty(effects, errors, self._permuted, interval),
         }
@@ -174,33 +173,35 @@ def differences(function, place, steps):
 def _uncertainty(values, errors, permuted, interval):
     """Return columns of a table, for the last of the estimates by class."""
     check_interval(interval)
-    chosen = slice(-values.shape[1], None)
-    half = permuted.stretch(interval).T[:, chosen] * errors
-    of_rare = permuted.quantile(interval).T[:, chosen]
-    half = np.maximum(half, of_rare)
-    p_value = permuted.p_values().T[:, chosen]
+    stretch, of_rare, p_value = (
+        part.T[:, -values.shape[1] :]
+        for part in (
+            permuted.stretch(interval),
+            permuted.quantile(interval),
+            permuted.p_values(),
+        )
+    )
+    half = np.maximum(stretch * errors, of_rare)
     is_unclear = p_value > 1.0 - interval  # an interval then contains 0
     half = np.where(is_unclear, np.maximum(half, np.abs(values)), half)
-    found = uncertainty(values, errors, half, interval)
-    found["p_value"] = np.maximum(found["p_value"], p_value)
-    z = values / np.maximum(errors, TINY)
-    columns = dict.fromkeys(["stderr", "z", "p_value"]) | found | {"z": z}
-    return {name: part.ravel() for name, part in columns.items()}
+    return uncertainty(values, errors, half, interval, p_value=p_value)
 
 
-def _effects(coef, Z, owners, weight):
+def _effects(design, Z, weight, coef):
     """Return the average effects of all covariates, (n_classes, n_covariates)."""
-    effects, shares = [], softmax(Z @ coef.T, axis=1)
-    for j, owner in enumerate(owners[1:], start=1):
+
+    def shares(rows):
+        return softmax(design.scaled(rows) @ coef.T, axis=1)
+
+    effects, usual = [], shares(Z)
+    for j, owner in enumerate(design.owners[1:], start=1):
         if owner is None:
-            slopes = shares * (coef[:, j] - shares @ coef[:, j][:, None])
-            effects.append(weight @ slopes)
-            continue
-        first = Z * [other != owner for other in owners]
-        own = first.copy()
-        own[:, j] = 1.0
-        pair = [softmax(rows @ coef.T, axis=1) for rows in (own, first)]
-        effects.append(weight @ (pair[0] - pair[1]))
+            slopes = coef[:, j] / design.spread[j]
+            changes = usual * (slopes - usual @ slopes[:, None])
+        else:
+            first = Z * [other != owner for other in design.owners]
+            changes = shares(first + np.eye(Z.shape[1])[j]) - shares(first)
+        effects.append(weight @ changes)
     return np.stack(effects, axis=1)
 
 
@@ -306,25 +307,29 @@ def class_regression(
             f"reference={reference!r} is no class that has samples, which are "
             f"{kept.tolist()}."
         )
-    place = int(np.flatnonzero(kept == reference)[0])
-    units, scaled = design.scaled(Z, weight)
     sizes = weight @ samples.given / weight.sum()
-    permuted = _linear(scaled, samples).of(units).alone()
+    permuted = _linear(design.standardized(Z, weight), samples).of(design.units)
     # units in which one value far from all others does not hide their differences
-    low, middle, high = np.quantile(scaled, QUARTILES, axis=0)
-    middle[0], spread = 0.0, np.where(high > low, high - low, 1.0)
-    units = units @ units_of(middle, spread)
-    logit = _Logit((scaled - middle) / spread, weight, place, len(kept))
-    objective = _objective(logit, samples, method)
-    found = _optimum(logit, objective)
-    covariance = _sandwich(found, objective, samples.scale)
-    units = np.kron(np.eye(len(logit.free)), units)
-    covariance = units @ covariance @ units.T
-    coef, stderr = map(
-        logit.coefficients, (units @ found, np.sqrt(np.diag(covariance)))
+    low, middle, high = np.quantile(Z, QUARTILES, axis=0)
+    design.set_units(middle, np.where(high > low, high - low, design.spread))
+    logit = _Logit(design.scaled(Z), samples, kept != reference, method)
+    found = logit.optimum()
+    inner = logit.covariance(found)
+    units = np.kron(np.eye(len(kept) - 1), design.units)
+    covariance = units @ inner @ units.T
+    return ClassRegression(
+        kept,
+        int(reference),
+        design.names,
+        logit.coefficients(units @ found),
+        logit.coefficients(np.sqrt(np.diag(covariance))),
+        covariance,
+        samples.errors,
+        design,
+        (logit.coefficients(found), inner),
+        sizes,
+        permuted,
     )
-    results = coef, stderr, covariance, samples.errors, design, sizes, permuted
-    return ClassRegression(kept, int(reference), design.names, *results)
 
 
 def _linear(Z, samples):
@@ -373,7 +378,8 @@ def classified(posteriors, method, weights, **rows):
     if method not in ("ml", "bch"):
         refuse("method", "'ml' or 'bch'", method)
     check_same_rows(posteriors=posteriors, **rows, **weights)
-    posteriors, (data,) = _checked_posteriors(posteriors), rows.values()
+    posteriors, ((role, data),) = _checked_posteriors(posteriors), rows.items()
+    check_dense(data, role[:-1])
     check_consistent_length(posteriors, data)
     counts, ratios = _weights_of_samples(posteriors, **weights)
     used = np.flatnonzero(counts * ratios)
@@ -463,89 +469,79 @@ def _classification(shares, modal, weight, kept):
 
 
 class _Logit:
-    """A multinomial logit of classes; coefficients of the reference class are 0."""
+    """A multinomial logit of classes; coefficients of the reference class are 0.
 
-    def __init__(self, Z, weight, reference, n_classes):
-        self.Z, self.weight, self.n_classes = Z, weight, n_classes
-        self.free = np.flatnonzero(np.arange(n_classes) != reference)
-        self.n_free = len(self.free) * Z.shape[1]
+    ``is_free`` is where coefficients are not 0.
+    """
+
+    def __init__(self, Z, samples, is_free, method):
+        self.Z, self.samples, self.is_free = Z, samples, is_free
+        self.has_likelihood = method == "ml"
 
     def coefficients(self, vector):
         """Return the coefficients of all classes, (n_classes, n_coefficients)."""
-        coef = np.zeros((self.n_classes, self.Z.shape[1]))
-        coef[self.free] = vector.reshape(len(self.free), -1)
+        coef = np.zeros((len(self.is_free), self.Z.shape[1]))
+        coef[self.is_free] = vector.reshape(-1, self.Z.shape[1])
         return coef
-
-    def log_probabilities(self, vector):
-        return log_softmax(self.Z @ self.coefficients(vector).T, axis=1)
 
     def scores(self, residuals):
         """Return the gradients of samples, (n_samples, n_free)."""
-        own = residuals[:, self.free]
-        return (own[:, :, None] * self.Z[:, None]).reshape(len(own), -1)
+        free = residuals[:, self.is_free, None]
+        return (free * self.Z[:, None]).reshape(len(residuals), -1)
 
-    def curvature(self, shares, totals):
-        """Return the sum of totals * (diag(p) - p p') x z z' over samples."""
-        own, n = shares[:, self.free], len(self.free)
-        out = np.empty((n, self.Z.shape[1], n, self.Z.shape[1]))
-        for s in range(n):
-            for t in range(n):
-                factor = totals * own[:, s] * ((s == t) - own[:, t])
-                out[s, :, t] = (self.Z * factor[:, None]).T @ self.Z
-        return out.reshape(self.n_free, self.n_free)
+    def curvature(self, shares):
+        """Return the weighted sum of (diag(p) - p p') x z z' over samples."""
+        p, D = shares[:, self.is_free], self.Z.shape[1]
+        out = np.empty((p.shape[1], D, p.shape[1], D))
+        for s, t in np.ndindex(p.shape[1], p.shape[1]):
+            factor = self.samples.weight * p[:, s] * ((s == t) - p[:, t])
+            out[s, :, t] = (self.Z.T * factor) @ self.Z
+        return out.reshape(len(p.T) * D, -1)
 
-
-def _objective(logit, samples, method):
-    """Return a function of coefficients that returns value, scores and Hessian."""
-    given, likelihoods, weight = samples.given, samples.likelihoods, logit.weight
-
-    def objective(vector):
-        logs = logit.log_probabilities(vector)
-        pi = np.exp(logs)
-        hessian = -logit.curvature(pi, weight)
-        if method == "bch":
+    def derivatives(self, vector):
+        """Return the value, the scores of samples, and the Hessian."""
+        logs = log_softmax(self.Z @ self.coefficients(vector).T, axis=1)
+        pi, given, weight = np.exp(logs), self.samples.given, self.samples.weight
+        hessian = -self.curvature(pi)
+        if not self.has_likelihood:
             value = weight @ (given * logs).sum(axis=1)
-            return value, logit.scores(given - pi), hessian
-        joint = pi * likelihoods
+            return value, self.scores(given - pi), hessian
+        joint = pi * self.samples.likelihoods
         rows = joint.sum(axis=1)
         q = joint / rows[:, None]
-        hessian += logit.curvature(q, weight)
-        return weight @ np.log(rows), logit.scores(q - pi), hessian
+        hessian += self.curvature(q)
+        return weight @ np.log(rows), self.scores(q - pi), hessian
 
-    return objective
+    def optimum(self):
+        weight, is_found = self.samples.weight, False
+        total, n_free = weight.sum(), self.is_free.sum() * self.Z.shape[1]
 
+        def value_and_slope(vector):
+            value, scores, _ = self.derivatives(vector)
+            return -value / total, -(weight @ scores) / total
 
-def _optimum(logit, objective):
-    total = logit.weight.sum()
+        # without a maximum, coefficients grow until numbers overflow, or end where the
+        # likelihood is flat
+        with contextlib.suppress(ValueError, np.linalg.LinAlgError):
+            result = optimize.minimize(
+                value_and_slope,
+                np.zeros(n_free),
+                jac=True,
+                hess=lambda vector: -self.derivatives(vector)[2] / total,
+                method="trust-exact",
+                options={"gtol": GRADIENT_TOL, "maxiter": 500},
+            )
+            is_found = np.abs(result.jac).max(initial=0.0) < 1e3 * GRADIENT_TOL
+            is_found &= np.linalg.eigvalsh(result.hess)[0] > LEAST_CURVATURE
+        if not is_found:
+            raise ValueError(
+                "The regression has no optimum: a covariate, or several together, "
+                "separate the classes completely, or there are too few samples."
+            )
+        return result.x
 
-    def value_and_slope(vector):
-        value, scores, _ = objective(vector)
-        return -value / total, -(logit.weight @ scores) / total
-
-    is_found, options = False, {"gtol": GRADIENT_TOL, "maxiter": 500}
-    # without a maximum, coefficients grow until numbers overflow, or end where the
-    # likelihood is flat
-    with contextlib.suppress(ValueError, np.linalg.LinAlgError):
-        result = optimize.minimize(
-            value_and_slope,
-            np.zeros(logit.n_free),
-            jac=True,
-            hess=lambda vector: -objective(vector)[2] / total,
-            method="trust-exact",
-            options=options,
-        )
-        is_found = np.abs(result.jac).max(initial=0.0) < 1e3 * GRADIENT_TOL
-        is_found &= np.linalg.eigvalsh(result.hess)[0] > LEAST_CURVATURE
-    if not is_found:
-        raise ValueError(
-            "The regression has no optimum: a covariate, or several together, separate "
-            "the classes completely, or there are too few samples."
-        )
-    return result.x
-
-
-def _sandwich(vector, objective, scale):
-    """Return the covariance of the coefficients; scores have these factors."""
-    _, scores, hessian = objective(vector)
-    inverse, scores = np.linalg.inv(hessian), scores * scale
-    return inverse @ (scores.T @ scores) @ inverse
+    def covariance(self, vector):
+        """Return the sandwich of the coefficients."""
+        _, scores, hessian = self.derivatives(vector)
+        inverse, scores = np.linalg.inv(hessian), scores * self.samples.scale
+        return inverse @ (scores.T @ scores) @ inverse

@@ -1,0 +1,89 @@
+"""Law: results of regressions do not depend on places and units of covariates.
+
+Nor do those of outcomes.  Values are multiples of a power of two, so that other places
+and units are exact, and each test has unequal weights and a second, uneven column.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sktemper import class_outcomes, class_regression
+
+from .draws import LENGTH, generator
+from .test_null import N, regression
+
+PLACES, UNITS = (0.0, 2.0**30, -(2.0**20)), (1.0, 2.0**-30, 2.0**20)
+#: Columns with the unit of the outcome, or that of one divided by the covariate.
+WITH_UNIT = ["coef", "effect", "estimate", "stderr", "low", "high"]
+
+
+def drawn(random):
+    """Return posteriors, covariates or outcomes of which x differs, and weights."""
+    y, x = random.permutation(N) % 3, random.normal(size=N)
+    x = np.rint(2.0**16 * (x + 0.3 * y)) / 2.0**16
+    group = random.choice(["a", "b", "c"], p=[0.2, 0.3, 0.5], size=N)
+    posteriors = 0.85 * np.eye(3)[y] + 0.05
+    weights = {
+        "sample_weight": random.integers(1, 4, N),
+        "sampling_weight": random.gamma(4.0, size=N),
+    }
+    return posteriors, pd.DataFrame({"x": x, "group": group}), weights
+
+
+def class_tables(frame, own, method, **weights):
+    found = class_regression(own, frame, method=method, **weights)
+    effects = found.marginal_effects(frame, sample_weight=weights["sample_weight"])
+    return found.table().drop(columns="odds_ratio"), effects
+
+
+def outcome_tables(frame, own, method, **weights):
+    found = class_outcomes(own, frame, method=method, **weights)
+    return found.table(), found.tests()
+
+
+def topic_tables(frame, *_, **__):
+    found = regression(30, frame)
+    return found.table(), found.shares(frame[:9]), found.tests(["x"]), found.tests()
+
+
+@pytest.mark.every(4)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("tables", "method"),
+    [
+        (class_tables, "ml"),
+        (class_tables, "bch"),
+        (outcome_tables, "ml"),
+        (outcome_tables, "bch"),
+        (topic_tables, None),
+    ],
+)
+def test_places_and_units_do_not_matter(tables, method, place, unit):
+    random = generator("covariates", tables.__name__, method, place, unit)
+    for _ in range(LENGTH):
+        own, frame, weights = drawn(random)
+        other = frame.assign(x=unit * (frame["x"] + place))
+        pairs = (tables(one, own, method, **weights) for one in (frame, other))
+        for expected, found in zip(*pairs, strict=True):
+            if "covariate" in expected:
+                expected = expected[expected["covariate"] != "(intercept)"]
+            check(expected, found.loc[expected.index], place, unit)
+
+
+def check(expected, found, place, unit):
+    """Raise if tables differ by more than the rounding errors of a far outcome."""
+    assert np.isfinite(found.select_dtypes("number")).all(axis=None)
+    of_outcomes = "outcome" in expected
+    is_own = expected.get("outcome", expected.get("covariate", expected.index)) == "x"
+    factor = np.where(is_own, 1.0 / unit if of_outcomes else unit, 1.0)
+    for name in expected.select_dtypes("number"):
+        values, atol = found[name], 3e-5
+        if name in WITH_UNIT:
+            values, atol = values * factor, 1e-6 * expected["stderr"].max()
+            if of_outcomes:
+                values = values - place * (is_own if name != "stderr" else 0)
+                atol += 2.0 * np.spacing(abs(place))
+        np.testing.assert_allclose(values, expected[name], 1e-6, atol, err_msg=name)
