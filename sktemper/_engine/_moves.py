@@ -14,9 +14,8 @@ import numpy as np
 from .._utils._cache import LastCall
 from .._utils._tasks import cancel
 from ..learning_rates import ConstantRate
-from ..model import IllDefined, Stopped, all_finite
-from ..model._contract import Ascent as AscentInOneCall
-from ..model._contract import prepared_of
+from ..model import IllDefined, Stopped
+from ..model._contract import Ascent
 from ..moves import Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
@@ -27,12 +26,12 @@ from ._passes import TaskHooks
 from ._policies import Policies, proposed, steps_on_proposal
 from ._problem import QUIETLY, Batch, generator
 from ._state import LAST_BOUNDS
-from ._step import StepInputs
+from ._step import Steps, install_step, refusing_singular
 from ._workers import InlineWorkers
 
 
 # -- coordinate ascent on trial parameters, outside the history of the fit -------------
-class Ascent:
+class TrialSteps(Steps):
     """Consecutive steps of rate 1 on the same rows, without noise.
 
     The steps change only a trial state, which an interrupted fit discards.  Therefore
@@ -49,14 +48,13 @@ class Ascent:
     """
 
     def __init__(self, problem, tempering, batch, trial):
-        self.problem, self.batch, self.trial = problem, batch, trial
-        self.policies = Policies(tempering, ConstantRate(1.0), NoNoise())
-        self._units, self._n_units = problem.units(batch.rows)
+        policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        super().__init__(problem, policies, trial)
+        self.batch, self._units_of_batch = batch, problem.units(batch.rows)
         is_random = problem.model.is_random
         self._random = generator(trial.seed, 0) if is_random else None
-        self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
-        self._blocks = LastCall(operator.eq)
-        self._step_inputs, self._local = None, None
+        self._last_blocks = LastCall(operator.eq)
+        self._first_half = None
         trial.progress.steps = trial.progress.samples = 0
 
     @QUIETLY()
@@ -79,19 +77,12 @@ class Ascent:
         IllDefined
             If the bound is not finite.
         """
-        trial, inputs = self.trial, self._inputs()
-        local = self.problem.local_steps(
-            self.batch, inputs, self.policies.tempering, trial, self._cut(inputs)
-        )
-        if not all_finite(local.bound, local.score):
-            raise IllDefined()
-        self._step_inputs, self._local = inputs, local
+        trial, (inputs, local) = self.state, self._local_half(self.batch)
+        self._first_half = inputs, local
         if not watched or inputs.temperature != 1.0:
             return math.nan
-        try:
+        with refusing_singular():
             rest = self.problem.model.global_bound(trial.globals_, trial.hyper)
-        except np.linalg.LinAlgError as error:
-            raise IllDefined() from error
         return self.batch.scale * local.bound + rest
 
     @QUIETLY()
@@ -108,49 +99,27 @@ class Ascent:
         IllDefined
             If the step would leave the domain of the parameters; it is not taken then.
         """
-        model, trial = self.problem.model, self.trial
-        inputs, local, scale = self._step_inputs, self._local, self.batch.scale
-        arguments = local.statistics, scale
-        old, powers = trial.globals_, inputs.powers
-        try:
-            hyper = model.update_hyper(trial.hyper, old, *arguments, 1.0, powers)
-            globals_ = model.step(old, *arguments, powers, 1.0, hyper)
-        except np.linalg.LinAlgError as error:
-            raise IllDefined() from error
-        self._prepared = prepared_of(model, globals_, hyper, not last)
-        trial.globals_, trial.hyper = globals_, hyper
-        trial.local = np.concatenate(local.kept) if local.kept else None
-        trial.policies.tempering = self.policies.tempering_after(
-            trial.policies.tempering, local, scale, inputs.clock
-        )
-        trial.progress.steps += 1
-        trial.progress.samples += len(self.batch.rows)
+        inputs, local = self._first_half
+        with refusing_singular():
+            outcome = self._outcome(self.batch, inputs, local)
+            globals_, self._prepared = self._moved(outcome, not last)
+        install_step(self.state, globals_, self.batch, inputs, outcome)
 
-    def _inputs(self):
-        clock = self.trial.clock(self.batch.total_of_clock)
-        policies, tempering = self.policies, self.trial.policies.tempering
-        return StepInputs(
-            clock,
-            policies.temperature(tempering, clock),
-            policies.powers(tempering, clock, self._n_units),
-            self._prepared,
-            self._random,
-            self._units,
-            None,
-        )
+    def _draws(self, batch):
+        return (self._random, *self._units_of_batch)
 
-    def _cut(self, inputs):
+    def _blocks(self, batch, inputs):
         """Return the blocks of a step, cached if equal to the last step's blocks."""
         model, powers = self.problem.model, inputs.powers
         are_common = not any(isinstance(power, np.ndarray) for power in powers)
         if not are_common or model.is_random or model.keeps_local:
-            return self.problem.blocks(self.batch, inputs, self.trial)
+            return super()._blocks(batch, inputs)
 
         def listed(_):
-            blocks = self.problem.blocks(self.batch, inputs, self.trial)
+            blocks = self.problem.blocks(batch, inputs, self.state)
             return [(part, list(own)) for part, own in blocks]
 
-        return self._blocks.result(powers, listed)
+        return self._last_blocks.result(powers, listed)
 
 
 # -- moves: proposals are fitted to a part of the rows, then tested on more rows -------
@@ -234,7 +203,7 @@ def _make_moves(trials, policies, state, hooks):
         outcome = _move(trials, policies.moves, state, best)
         best = outcome.bound
         problem.workers.run_whole(
-            lambda outcome=outcome, begin=begin: _commit(state, outcome, hooks, begin)
+            lambda outcome=outcome, begin=begin: _install(state, outcome, hooks, begin)
         )
         if hooks.after(best, outcome.kept):
             trials.give_up_ahead()
@@ -261,7 +230,7 @@ def _move(trials, moves, state, best):
     return MoveOutcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
 
 
-def _commit(state, outcome, hooks, begin):
+def _install(state, outcome, hooks, begin):
     if outcome.chosen is not None:
         state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
         chosen = outcome.chosen.convergence
@@ -641,23 +610,23 @@ class _Trials:
         """
         batch = Batch(rows, self._scale_of(rows) * len(rows))
         policies = Policies(tempering, ConstantRate(1.0), NoNoise())
-        limits = AscentInOneCall.NO_LIMITS if given_up is None else given_up.limits
+        limits = Ascent.NO_LIMITS if given_up is None else given_up.limits
         if limits is not None and are_planned(policies, trial.policies.tempering):
             fast = ascent_on(self.problem, rows, trial.hyper)
             if fast is not None:
                 plan = planned(policies, Clock(), n_steps, len(rows))
                 return self._ascend(fast, batch, trial, plan, limits, given_up)
-        ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
+        steps, before = TrialSteps(self.problem, tempering, batch, trial), math.nan
         watches = self.model.watches_bound and batch.is_whole
         for number in range(n_steps):
             ends = watches and number >= n_steps - LAST_BOUNDS
-            now = ascent.local_step(ends or (given_up is not None and number > 0))
+            now = steps.local_step(ends or (given_up is not None and number > 0))
             if watches:
                 trial.convergence.follow([now])
             if given_up is not None and not math.isnan(now - before):
                 if given_up(before, now, n_steps - number):
                     return False
-            ascent.global_step(last=number == n_steps - 1)
+            steps.global_step(last=number == n_steps - 1)
             before = now
         return True
 
@@ -669,7 +638,7 @@ class _Trials:
         watched[0] = False
         watched[max(n_steps - LAST_BOUNDS, 0) :] |= watches
         watched &= plan.temperatures == 1.0
-        plan.flags[watched], n_done = AscentInOneCall.WATCHED, 0
+        plan.flags[watched], n_done = Ascent.WATCHED, 0
         ascent.keeps_local = self.model.keeps_local and batch.is_whole
         size = steps_of_call(self.problem, batch.rows)
         while True:
@@ -684,12 +653,12 @@ class _Trials:
                 trial.convergence.follow(bounds[1:])
             trial.local, trial.progress.steps = ascent.local, n_done
             trial.progress.samples = n_done * len(batch.rows)
-            if outcome.status != AscentInOneCall.GIVEN_UP:
+            if outcome.status != Ascent.GIVEN_UP:
                 return True
             if given_up.confirm():
                 return False
             before = float(bounds[-2])
-            plan.flags[n_done] |= AscentInOneCall.KEEPS_ON
+            plan.flags[n_done] |= Ascent.KEEPS_ON
 
     def _scale_of(self, rows):
         """Return the factor that scales sums over some rows to all rows."""

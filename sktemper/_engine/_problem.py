@@ -272,18 +272,13 @@ class Problem:
         per_row = np.concatenate(list(self.workers.map(_units, self.model, groups)))
         return per_row, int(per_row.sum())
 
-    def local_steps(self, batch, inputs, tempering, state, blocks=None):
-        """Return the sum of the local steps of the blocks of a batch.
-
-        The argument ``blocks`` is the result of the method `blocks`, if it is known.
-        """
+    def local_steps(self, batch, inputs, tempering, state, blocks):
+        """Return the sum of the local steps of the `blocks` of a batch."""
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
         shared = Shared(
             model, inputs.prepared, tempering, state.policies.tempering, keeps_local
         )
-        if blocks is None:
-            blocks = self.blocks(batch, inputs, state)
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
     def blocks(self, batch, inputs, state):

@@ -1,5 +1,6 @@
 """One stochastic natural-gradient step, and its commit to the state of a fit."""
 
+import contextlib
 import functools
 import math
 import time
@@ -59,8 +60,6 @@ class StepOutcome(NamedTuple):
         Local parameters of all rows, if the model keeps them.
     tempering, learning_rate : object
         New states of these policies.
-    lower_bound : float
-        Lower bound before the step, or NaN.
     """
 
     statistics: Any
@@ -72,7 +71,6 @@ class StepOutcome(NamedTuple):
     local: Any
     tempering: Any
     learning_rate: Any
-    lower_bound: float
 
 
 class Steps:
@@ -140,23 +138,23 @@ class Steps:
         """
         begin = time.perf_counter()
         problem, state = self.problem, self.state
-        inputs = self._inputs(batch)
-        local = problem.local_steps(batch, inputs, self.policies.tempering, state)
-        try:
+        inputs, local = self._local_half(batch)
+        with refusing_singular():
             outcome = self._outcome(batch, inputs, local)
-        except np.linalg.LinAlgError as error:
-            raise IllDefined() from error
+            lower_bound = self._lower_bound(batch, inputs, local)
         in_place = problem.model.steps_in_place
         moved = None if in_place else self._moved(outcome, not last)
 
         def commit():
             row = self._row(batch, inputs, local, outcome)
             globals_, self._prepared = moved or self._moved(outcome, not last)
-            _commit(state, globals_, batch, inputs, outcome)
+            install_step(state, globals_, batch, inputs, outcome)
+            state.convergence.follow([lower_bound])
             state.progress.seconds += time.perf_counter() - begin
             state.history.append(
                 step=state.progress.steps,
                 seconds=state.progress.seconds,
+                lower_bound=lower_bound,
                 **row,
                 **noted,
             )
@@ -164,13 +162,35 @@ class Steps:
 
         return commit
 
+    def _local_half(self, batch):
+        """Return the inputs and the sum of the local steps of a batch."""
+        inputs = self._inputs(batch)
+        local = self.problem.local_steps(
+            batch,
+            inputs,
+            self.policies.tempering,
+            self.state,
+            self._blocks(batch, inputs),
+        )
+        if not all_finite(local.bound, local.score):
+            raise IllDefined()
+        return inputs, local
+
+    def _blocks(self, batch, inputs):
+        return self.problem.blocks(batch, inputs, self.state)
+
+    def _draws(self, batch):
+        """Return a generator or None, and the units of rows and their number."""
+        draws = self.problem.model.is_random or self.policies.gradient_noise.is_random
+        seed, step = self.state.seed, self.state.progress.steps
+        random = generator(seed, step) if draws else None
+        return (random, *self.problem.units(batch.rows))
+
     def _inputs(self, batch):
-        state, policies, model = self.state, self.policies, self.problem.model
+        state, policies = self.state, self.policies
         clock = state.clock(batch.total_of_clock)
         prepared = self.prepared
-        draws = model.is_random or policies.gradient_noise.is_random
-        random = generator(state.seed, state.progress.steps) if draws else None
-        units, n_units = self.problem.units(batch.rows)
+        random, units, n_units = self._draws(batch)
         return StepInputs(
             clock,
             policies.temperature(state.policies.tempering, clock),
@@ -183,8 +203,6 @@ class Steps:
 
     def _outcome(self, batch, inputs, local):
         """Return the outcome of the summed local steps; the state is unchanged."""
-        if not all_finite(local.bound, local.score):
-            raise IllDefined()
         model, policies, state = self.problem.model, self.policies, self.state
         scale = batch.scale
         arguments = local.statistics, scale, inputs.powers
@@ -212,7 +230,6 @@ class Steps:
                 state.policies.tempering, local, scale, inputs.clock
             ),
             learning_rate=rate_state,
-            lower_bound=self._lower_bound(batch, inputs, local),
         )
 
     def _lower_bound(self, batch, inputs, local):
@@ -249,13 +266,22 @@ class Steps:
             "rate_share": outcome.rate / wanted if wanted else 1.0,
             "batch_bound": per_observed,
             "mean_iterations": local.n_iterations / n_rows,
-            "lower_bound": outcome.lower_bound,
             "ladder": ladder,
             "probabilities": probabilities,
         }
 
 
-def _commit(state, globals_, batch, inputs, outcome):
+@contextlib.contextmanager
+def refusing_singular():
+    """Turn the error of a singular matrix into `IllDefined`."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise IllDefined() from error
+
+
+def install_step(state, globals_, batch, inputs, outcome):
+    """Change a state by a step."""
     state.globals_, state.hyper, state.local = globals_, outcome.hyper, outcome.local
     policies, progress, convergence = state.policies, state.progress, state.convergence
     policies.tempering, policies.learning_rate = (
@@ -268,5 +294,4 @@ def _commit(state, globals_, batch, inputs, outcome):
     # the rate of all steps so far was 0, as in a warm-up
     if outcome.rate == 0 and convergence.start_share == 1:
         progress.idle_steps, progress.idle_samples = progress.steps, progress.samples
-    convergence.follow([outcome.lower_bound])
     convergence.start_share *= 1.0 - outcome.rate
