@@ -24,7 +24,7 @@ from ._column_checks import (
     warn_of_columns,
 )
 from ._columns import copy_with_state, drop_features, expand_features, widened_for
-from ._conditional import ConditionalMixin, Exponential
+from ._conditional import Exponential, component_scores, conditional
 from ._constructors import Streaming, Training
 from ._counts import (
     check_weighted_counts,

@@ -148,102 +148,90 @@ class Exponential:
         return self.inner.cdf(np.log(np.maximum(x, np.finfo(float).tiny)))
 
 
-class ConditionalMixin:
-    """Mixin of mixtures with densities of some columns given others."""
+# -- methods of mixtures with densities of some columns given others -------------------
+# Such a mixture also has the methods `_validate_gapped`, which accepts missing values,
+# and `_conditional_columns`, which returns distributions of numbers, and the labels and
+# shares of options: dicts by name.  Distributions are those of each component, and have
+# the shape (n_samples or 1, n_components).
+def conditional(self, X: DataLike, given: Sequence) -> Conditional:
+    """Return the distribution of some columns given others.
 
-    def conditional(self, X: DataLike, given: Sequence) -> Conditional:
-        """Return the distribution of some columns given others.
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        Data with all columns of the fit.  Missing values of given columns are left
+        out.
+    given : sequence of str or int, or of bool of shape (n_features,)
+        Names or indices of the columns that are given, or a mask of them.
 
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Data with all columns of the fit.  Missing values of given columns are left
-            out.
-        given : sequence of str or int, or of bool of shape (n_features,)
-            Names or indices of the columns that are given, or a mask of them.
+    Returns
+    -------
+    conditional : Conditional
+        With the attribute ``log_density`` and the methods ``mean``, ``quantiles``
+        and ``probabilities`` (of options) of the other columns.
 
-        Returns
-        -------
-        conditional : Conditional
-            With the attribute ``log_density`` and the methods ``mean``, ``quantiles``
-            and ``probabilities`` (of options) of the other columns.
+    Raises
+    ------
+    ValueError
+        If ``given`` has an unknown column, or all columns.
 
-        Raises
-        ------
-        ValueError
-            If ``given`` has an unknown column, or all columns.
+    Notes
+    -----
+    The distribution is that of the posterior predictive density of `score_samples`:
+    a mixture with the weights of the components given the values.  That of
+    Student-t mixtures has the parameters at their posterior means.
+    """
+    self._check_fitted()
+    rows = np.array(self._validate_gapped(X, reset=False), dtype=np.float64)
+    others = _others(self, given)
+    known = np.delete(np.arange(rows.shape[1]), others)
+    rows[:, known] = self._in_support(rows)[:, known]
+    evidence = self._component_scores(rows)
+    rows[:, others] = np.nan
+    logs = self._component_scores(rows)
+    totals = logsumexp(logs, axis=1)
+    numbers, options = self._conditional_columns(rows, others)
+    return Conditional(
+        list(numbers),
+        {name: labels for name, (labels, _) in options.items()},
+        np.exp(logs - totals[:, None]),
+        logsumexp(evidence, axis=1) - totals,
+        list(numbers.values()),
+        {name: shares for name, (_, shares) in options.items()},
+    )
 
-        Notes
-        -----
-        The distribution is that of the posterior predictive density of `score_samples`:
-        a mixture with the weights of the components given the values.  That of
-        Student-t mixtures has the parameters at their posterior means.
-        """
-        self._check_fitted()
-        rows = np.array(self._validate_gapped(X), dtype=np.float64)
-        others = self._others(given)
-        known = np.delete(np.arange(rows.shape[1]), others)
-        rows[:, known] = self._in_support(rows)[:, known]
-        evidence = self._component_scores(rows)
-        rows[:, others] = np.nan
-        logs = self._component_scores(rows)
-        totals = logsumexp(logs, axis=1)
-        numbers, options = self._conditional_columns(rows, others)
-        return Conditional(
-            list(numbers),
-            {name: labels for name, (labels, _) in options.items()},
-            np.exp(logs - totals[:, None]),
-            logsumexp(evidence, axis=1) - totals,
-            list(numbers.values()),
-            {name: shares for name, (_, shares) in options.items()},
+
+def _others(estimator, given):
+    """Return the indices of the columns that are not given."""
+    names = estimator._names().tolist()
+    places = {name: place for place, name in enumerate(names)}
+    numbers = range(len(names))
+    if isinstance(given, str) or not np.iterable(given):
+        raise ValueError(
+            f"given must be a list of names or indices of columns, got {given!r}."
         )
-
-    def _others(self, given):
-        """Return the indices of the columns that are not given."""
-        names = self._names().tolist()
-        places = {name: place for place, name in enumerate(names)}
-        numbers = range(len(names))
-        if isinstance(given, str) or not np.iterable(given):
+    given = list(given)
+    if len(given) == len(names) and all(isinstance(c, BOOLS) for c in given):
+        given = np.flatnonzero(given).tolist()
+    for c in given:
+        is_label = isinstance(c, Hashable) and not isinstance(c, BOOLS)
+        if not is_label or (c not in places and c not in numbers):
             raise ValueError(
-                f"given must be a list of names or indices of columns, got {given!r}."
+                "given must be a list of names or indices of columns, or a mask of "
+                f"all {len(names)} columns; {c!r} is none of these. The columns "
+                f"are {names[:NAMED]}{' ...' * (len(names) > NAMED)}"
             )
-        given = list(given)
-        if len(given) == len(names) and all(isinstance(c, BOOLS) for c in given):
-            given = np.flatnonzero(given).tolist()
-        for c in given:
-            is_label = isinstance(c, Hashable) and not isinstance(c, BOOLS)
-            if not is_label or (c not in places and c not in numbers):
-                raise ValueError(
-                    "given must be a list of names or indices of columns, or a mask of "
-                    f"all {len(names)} columns; {c!r} is none of these. The columns "
-                    f"are {names[:NAMED]}{' ...' * (len(names) > NAMED)}"
-                )
-        known = {places.get(c, c) for c in given}
-        others = [place for place in numbers if place not in known]
-        if not others:
-            raise ValueError("given has all columns: leave out those to predict.")
-        return others
+    known = {places.get(c, c) for c in given}
+    others = [place for place in numbers if place not in known]
+    if not others:
+        raise ValueError("given has all columns: leave out those to predict.")
+    return others
 
-    def _validate_gapped(self, X):
-        """Return valid data, which may have missing values."""
-        return self._validate(X, reset=False)
 
-    def _in_support(self, rows):
-        """Return rows in which NaN replaces values of density 0."""
-        return rows
-
-    def _component_scores(self, rows):
-        """Return log weights plus predictive densities, (n_samples, n_components)."""
-        state, model = self._state(), self._fitted_model()
-        prepared = model.prepare(state.globals_, state.hyper)
-        log_weights = model.weights.log_mean(state.globals_.weights)
-        family, block = model.family_of(state.hyper), model.take(rows, slice(None))
-        return family.log_predictive(block, prepared.tables, log_weights)
-
-    def _conditional_columns(self, rows, others):
-        """Return distributions of numbers, and the labels and shares of options.
-
-        Both are dicts by name.  Distributions are those of each component, and have the
-        shape (n_samples or 1, n_components).
-        """
-        raise NotImplementedError
+def component_scores(self, rows):
+    """Return log weights plus predictive densities, (n_samples, n_components)."""
+    state, model = self._state(), self._fitted_model()
+    prepared = model.prepare(state.globals_, state.hyper)
+    log_weights = model.weights.log_mean(state.globals_.weights)
+    family, block = model.family_of(state.hyper), model.take(rows, slice(None))
+    return family.log_predictive(block, prepared.tables, log_weights)

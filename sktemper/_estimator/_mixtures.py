@@ -481,6 +481,10 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         other = new_estimator(clone(self), random_state=seed, **same)
         return other.fit(X, sample_weight=sample_weight)
 
+    def _in_support(self, rows):
+        """Return rows in which NaN replaces values of density 0."""
+        return rows
+
     # -- criteria ----------------------------------------------------------------------
     def entropy_r2(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return how well the classes are separated, from 0 to 1.

@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import StrOptions
 from .._engine import QUIETLY
 from .._estimator import (
     AnnealedMixin,
-    ConditionalMixin,
     MixtureMixin,
     Streaming,
     SVIPlusMixin,
@@ -28,6 +27,8 @@ from .._estimator import (
     check_n_samples,
     choices_of,
     choose,
+    component_scores,
+    conditional,
     log,
     svi_plus_constructor,
     training_constructor,
@@ -102,7 +103,7 @@ def start_and_floor(settings, dtype):
 MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 2048, 2**22
 
 
-class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
+class _GaussianMixture(MixtureMixin, TemperedEstimator):
     """Gaussian and Student-t mixtures.
 
     Parameters
@@ -157,7 +158,8 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    _validate = check_numbers
+    _validate = _validate_gapped = check_numbers
+    conditional, _component_scores = conditional, component_scores
 
     def _check_range(self, X, dtype, training=False):
         check_values(X, dtype, training=training)

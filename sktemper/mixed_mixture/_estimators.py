@@ -20,7 +20,6 @@ from .._estimator import (
     MANY_OPTIONS,
     NAMED,
     AnnealedMixin,
-    ConditionalMixin,
     Exponential,
     MixtureMixin,
     TemperedEstimator,
@@ -30,6 +29,8 @@ from .._estimator import (
     check_enough_samples,
     choices_of,
     choose,
+    component_scores,
+    conditional,
     looks_like_identifier,
     training_constructor,
     validated_weight,
@@ -115,7 +116,7 @@ def _summary(model, block, prepared, weight):
 
 
 # -- the estimators of mixtures of rows of several kinds of values ---------------------
-class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
+class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     """Mixture of answers, counts and measurements, with any tempering, or none.
 
     A latent class analysis of a table whose columns are of several kinds [1]_: options,
@@ -300,6 +301,9 @@ class TemperedMixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             coded = self._encode(X, values)
         check_values(coded, coded.dtype, training=reset)
         return coded
+
+    _validate_gapped = _validate
+    conditional, _component_scores = conditional, component_scores
 
     def _validation(self, X, method, reset):
         """Return the `Validation` of data; the numbers of collections have no codes."""

@@ -112,9 +112,6 @@ class _StudentMixture(_GaussianMixture):
             yield item, "student", option.replace("sd", "scale"), *numbers
 
     # -- distributions of some columns given others ------------------------------------
-    def _validate_gapped(self, X):
-        return check_numbers(self, X, reset=False)
-
     def _students(self):
         covariances = self.covariances_
         if not self._has_matrices():
