@@ -4,8 +4,8 @@
 #include "mixture_ascent.h"
 #include "sparse_products.h"
 
-/* Computes the lower triangular F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric
- * matrices.  Only the lower triangles of the matrices are read.  `scratch` has memory for two
+/* Computes the lower triangular F with F^T F = matrix^-1, unless `factors` is NULL, and
+ * log |matrix^-1|, for symmetric matrices.  Only the lower triangles of the matrices are read.  `scratch` has memory for two
  * triangles and a vector in each lane.  Returns the number of matrices that are not positive
  * definite. */
 LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
@@ -29,7 +29,8 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                     a[element_place(i, j) + lane] = own[i * d + j];
         }
         factor_tiles(d, a, inverse, least);
-        invert_tiles(d, a, inverse, b);
+        if (factors)
+            invert_tiles(d, a, inverse, b);
         for (intptr_t i = 0; i < d; i++) {
             const double *restrict own = inverse + i * LANES;
             VECTORISE
@@ -40,10 +41,8 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
             double *restrict own = factors + (first + lane) * d * d;
             double top = 0;
             for (intptr_t i = 0; i < d; i++) {
-                for (intptr_t j = 0; j <= i; j++)
-                    own[i * d + j] = b[element_place(i, j) + lane];
-                for (intptr_t j = i + 1; j < d; j++)
-                    own[i * d + j] = 0;
+                for (intptr_t j = 0; factors && j < d; j++)
+                    own[i * d + j] = j <= i ? b[element_place(i, j) + lane] : 0;
                 /* the root is checked because the inverse of an infinite root is finite */
                 top = a[element_place(i, i) + lane] > top
                           ? a[element_place(i, i) + lane]

@@ -48,13 +48,14 @@ typedef struct {
 
 /* Scratch memory of an ascent, and its sizes. */
 typedef struct {
-    intptr_t entries, stored, natural, n_factors, n_matrices, n_moments;
+    int is_full;                         /* whether precisions are full matrices */
+    intptr_t n_features, entries, stored, natural, n_factors, n_matrices, n_moments;
     double least, shift;
     usual_form now, next, prior;
     learned_form present, learned, best, trial;
     double *counts, *sums, *second, *total;
     double *weights, *components, *logs, *log_weights, *constants;
-    double *halves, *values, *more, *scatter, *rows, *dets, *matrices, *vector, *lanes;
+    double *halves, *values, *more, *scatter, *inverse, *rows, *dets, *matrices, *vector, *lanes;
     /* of mixtures whose samples have scales, see `_scales.h`; otherwise, `scaled` is `counts` */
     double *scaled, *squares, *scales, *scaled_shares, *of_scales, *learned_scales;
     double *used, *few_constants, *few, *factors, *scores, *moments;
@@ -107,8 +108,9 @@ static double *divide_section(const ascent_block *b, double *end, ascent_room *r
 static double *divide_room(const ascent_block *b, ascent_room *room)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    const int is_full = b->kind == FULL || b->kind == TIED;
+    const int is_full = room->is_full = b->kind == FULL || b->kind == TIED;
     double *end = b->scratch;
+    room->n_features = D;
     room->entries = is_full ? D * D : b->kind == DIAGONAL ? D : 1;
     room->stored = is_full ? D * (D + 1) / 2 : b->kind == DIAGONAL ? D : 1;
     room->natural = 2 + D + room->stored;
@@ -134,6 +136,7 @@ static double *divide_room(const ascent_block *b, ascent_room *room)
     room->values = room_for(&end, (K + 1) * D);
     room->more = room_for(&end, 2 * (K + 1));
     room->scatter = room_for(&end, (K + 1) * room->entries);
+    room->inverse = room_for(&end, (K + 1) * room->entries);
     room->rows = room_for(&end, K + 1);
     room->dets = room_for(&end, K + 1);
     room->matrices = room_for(&end, 2 * D * D + D);
@@ -221,98 +224,56 @@ static void law_terms(const ascent_block *b, const ascent_room *room, intptr_t n
 
 /* -- matrices in the form of the covariance type, see `Covariance` ----------------------- */
 
-/* Factors and log |matrix^-1| of n inverse scales; returns whether one is ill-defined. */
-static int factors_of(const ascent_block *b, const ascent_room *room, intptr_t n,
-                      const double *inverse, double *factors, double *log_determinants)
+/* Factors, unless NULL, and log |matrix^-1| of n inverse scales; returns whether one is
+ * ill-defined. */
+static int factors_of(const ascent_room *room, intptr_t n, const double *inverse,
+                      double *factors, double *log_determinants)
 {
-    const intptr_t D = b->n_features;
-    if (room->entries == D * D && (b->kind == FULL || b->kind == TIED))
+    const intptr_t D = room->n_features, E = room->entries;
+    if (room->is_full)
         return inverse_factors_f64(n, D, inverse, factors, log_determinants, room->lanes)
                != 0;
     for (intptr_t k = 0; k < n; k++) {
+        const double *own = inverse + k * E;
         double sum = 0;
-        for (intptr_t d = 0; d < D; d++) {
-            const double own = inverse[k * room->entries + (room->entries == 1 ? 0 : d)];
-            if (!(own > 0 && own < HUGE_VAL))
+        for (intptr_t e = 0; e < E; e++) {
+            if (!(own[e] > 0 && own[e] < HUGE_VAL))
                 return 1;
-            factors[k * D + d] = 1 / sqrt(own);
-            if (d == 0 || room->entries > 1)
-                sum += log(own);
+            sum += log(own[e]);
         }
-        log_determinants[k] = -(room->entries == 1 ? D * sum : sum);
-    }
-    return 0;
-}
-
-/* log |matrix^-1| of n matrices plus another matrix; returns whether one is ill-defined. */
-static int determinants_of(const ascent_block *b, const ascent_room *room, intptr_t n,
-                           const double *scatter, const double *added, double *logs)
-{
-    const intptr_t D = b->n_features, LANE = SIMD_BYTES / (intptr_t)sizeof(double);
-    if (!(b->kind == FULL || b->kind == TIED)) {
-        for (intptr_t k = 0; k < n; k++) {
-            logs[k] = 0;
-            for (intptr_t e = 0; e < room->entries; e++) {
-                const double own = scatter[k * room->entries + e] + added[e];
-                if (!(own > 0 && own < HUGE_VAL))
-                    return 1;
-                logs[k] -= log(own);
-            }
-            if (room->entries == 1)
-                logs[k] *= D;
-        }
-        return 0;
-    }
-    double *a = room->lanes, *inverse = a + triangle_entries(D);
-    for (intptr_t first = 0; first < n; first += LANE) {
-        const intptr_t width = n - first < LANE ? n - first : LANE;
-        double least[SIMD_BYTES / sizeof(double)], own[SIMD_BYTES / sizeof(double)];
-        for (intptr_t lane = 0; lane < LANE; lane++) {
-            const double *from =
-                scatter + (first + (lane < width ? lane : width - 1)) * D * D;
-            least[lane] = 1;
-            for (intptr_t i = 0; i < D; i++)
-                for (intptr_t j = 0; j <= i; j++)
-                    a[element_place(i, j) + lane] = from[i * D + j] + added[i * D + j];
-        }
-        factor_tiles(D, a, inverse, least);
-        log_lanes(D, a, own);
-        for (intptr_t lane = 0; lane < width; lane++) {
-            if (!(least[lane] > 0) || !isfinite(own[lane]))
-                return 1;
-            logs[first + lane] = -own[lane];
-        }
+        log_determinants[k] = -(E == 1 ? D * sum : sum);
+        for (intptr_t d = 0; factors && d < D; d++)
+            factors[k * D + d] = 1 / sqrt(own[E == 1 ? 0 : d]);
     }
     return 0;
 }
 
 /* matrix += factor * v v^T in the type's form */
-static void add_outer(const ascent_block *b, double factor, const double *v, double *matrix)
+static void add_outer(const ascent_room *room, double factor, const double *v, double *matrix)
 {
-    const intptr_t D = b->n_features;
+    const intptr_t D = room->n_features;
     double sum = 0;
     for (intptr_t i = 0; i < D; i++) {
-        if (b->kind == FULL || b->kind == TIED)
+        if (room->is_full)
             for (intptr_t j = 0; j < D; j++)
                 matrix[i * D + j] += factor * v[i] * v[j];
-        else if (b->kind == DIAGONAL)
+        else if (room->entries == D)
             matrix[i] += factor * (v[i] * v[i]);
         else
             sum += v[i] * v[i];
     }
-    if (b->kind == SPHERICAL)
+    if (room->entries < D)
         *matrix += factor * (sum / D);
 }
 
 /* v^T scale v for factors of a component */
-static double square_of(const ascent_block *b, const double *factors, const double *v)
+static double square_of(const ascent_room *room, const double *factors, const double *v)
 {
-    const intptr_t D = b->n_features;
-    const int is_full = b->kind == FULL || b->kind == TIED;
+    const intptr_t D = room->n_features;
     double square = 0;
     for (intptr_t i = 0; i < D; i++) {
-        double sum = is_full ? 0 : factors[i] * v[i];
-        for (intptr_t j = 0; is_full && j <= i; j++)
+        double sum = room->is_full ? 0 : factors[i] * v[i];
+        for (intptr_t j = 0; room->is_full && j <= i; j++)
             sum += factors[i * D + j] * v[j];
         square += sum * sum;
     }
@@ -320,17 +281,15 @@ static double square_of(const ascent_block *b, const double *factors, const doub
 }
 
 /* matrix += factor * the scale of a component; of full matrices, the lower triangle */
-static void add_scale(const ascent_block *b, double factor, const double *factors,
+static void add_scale(const ascent_room *room, double factor, const double *factors,
                       double *matrix)
 {
-    const intptr_t D = b->n_features;
+    const intptr_t D = room->n_features;
     for (intptr_t l = 0; l < D; l++) {
-        if (!(b->kind == FULL || b->kind == TIED)) {
-            matrix[b->kind == SPHERICAL ? 0 : l] += factor * (factors[l] * factors[l]);
-            continue;
-        }
         const double *restrict row = factors + l * D;
-        for (intptr_t i = 0; i <= l; i++) {
+        if (!room->is_full)
+            matrix[room->entries < D ? 0 : l] += factor * (factors[l] * factors[l]);
+        for (intptr_t i = 0; room->is_full && i <= l; i++) {
             const double own = factor * row[i];
             double *restrict to = matrix + i * D;
             for (intptr_t j = 0; j <= i; j++)
@@ -341,20 +300,14 @@ static void add_scale(const ascent_block *b, double factor, const double *factor
 
 /* The sum of the products of the elements of two matrices; of the first full one, the lower
  * triangle is read. */
-static double inner_product(const ascent_block *b, const ascent_room *room, const double *one,
-                            const double *other)
+static double inner_product(const ascent_room *room, const double *one, const double *other)
 {
-    const intptr_t D = b->n_features;
     double sum = 0;
-    if (!(b->kind == FULL || b->kind == TIED)) {
-        for (intptr_t e = 0; e < room->entries; e++)
-            sum += one[e] * other[e];
-        return sum;
-    }
-    for (intptr_t i = 0; i < D; i++) {
-        for (intptr_t j = 0; j < i; j++)
-            sum += 2 * one[i * D + j] * other[i * D + j];
-        sum += one[i * D + i] * other[i * D + i];
+    for (intptr_t e = 0; e < room->entries; e++) {
+        const intptr_t i = room->is_full ? e / room->n_features : 0;
+        const intptr_t j = room->is_full ? e % room->n_features : 0;
+        if (j <= i)
+            sum += (j < i ? 2 : 1) * one[e] * other[e];
     }
     return sum;
 }
@@ -383,7 +336,7 @@ static int usual_of(const ascent_block *b, const ascent_room *room, double *comp
                     usual_form *usual)
 {
     const intptr_t K = b->n_components, D = b->n_features, E = room->entries;
-    const int is_full = b->kind == FULL || b->kind == TIED;
+    const int is_full = room->is_full;
     double *sums, *second, *freedom;
     for (intptr_t k = 0; k < K; k++) {
         const double precision =
@@ -404,9 +357,9 @@ static int usual_of(const ascent_block *b, const ascent_room *room, double *comp
             else
                 memcpy(own, second, (size_t)E * sizeof(double));
         }
-        add_outer(b, b->kind == TIED ? -precision / K : -precision, means, own);
+        add_outer(room, b->kind == TIED ? -precision / K : -precision, means, own);
     }
-    if (factors_of(b, room, b->kind == TIED ? 1 : K, usual->inverse, usual->factors,
+    if (factors_of(room, b->kind == TIED ? 1 : K, usual->inverse, usual->factors,
                    usual->log_determinants))
         return 1;
     for (intptr_t k = 1; b->kind == TIED && k < K; k++)
@@ -424,7 +377,7 @@ static int usual_prior(const ascent_block *b, ascent_room *room, const learned_f
     if (!(hyper->precision > 0) || !(hyper->freedom > room->least))
         return 1;
     memcpy(prior->inverse, hyper->covariance, (size_t)room->entries * sizeof(double));
-    if (factors_of(b, room, 1, prior->inverse, prior->factors, prior->log_determinants))
+    if (factors_of(room, 1, prior->inverse, prior->factors, prior->log_determinants))
         return 1;
     law_terms(b, room, 1, prior);
     return 0;
@@ -435,11 +388,11 @@ static void target_components(const ascent_block *b, const ascent_room *room,
                               const learned_form *hyper, double power, double *components)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    const int is_full = b->kind == FULL || b->kind == TIED;
+    const int is_full = room->is_full;
     double *prior = room->matrices, mean_count = 0;
     double *sums, *second, *freedom;
     memcpy(prior, hyper->covariance, (size_t)room->entries * sizeof(double));
-    add_outer(b, hyper->precision, b->prior_mean, prior);
+    add_outer(room, hyper->precision, b->prior_mean, prior);
     for (intptr_t k = 0; k < K; k++)
         mean_count += room->counts[k] / K;
     for (intptr_t k = 0; k < K; k++) {
@@ -544,7 +497,7 @@ static double best_precision(const ascent_block *b, const ascent_room *room,
             room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
         const double *factors = usual->factors + (b->kind == TIED ? 0 : k * room->n_factors);
         spread += D / usual->precision[k]
-                  + usual->freedom[k] * square_of(b, factors, room->vector);
+                  + usual->freedom[k] * square_of(room, factors, room->vector);
         n_used += 1;
     }
     return n_used * D / spread;
@@ -575,14 +528,14 @@ static int mean_covariance(const ascent_block *b, const ascent_room *room,
         const double nu = usual->freedom[k], *own = usual->factors + k * room->n_factors;
         n_used += 1;
         if (is_full)
-            add_scale(b, nu, own, precision);
+            add_scale(room, nu, own, precision);
         for (intptr_t e = 0; !is_full && e < E; e++)
             precision[e] += nu / usual->inverse[k * E + e];
     }
     for (intptr_t e = 0; e < E; e++)
         precision[e] /= n_used;
     keep_allowed(b, room, precision);
-    if (factors_of(b, room, 1, precision, factors, log_determinant))
+    if (factors_of(room, 1, precision, factors, log_determinant))
         return 1;
     *log_determinant = -*log_determinant;
     if (!is_full) {
@@ -615,7 +568,9 @@ static double evidence_of_prior(const ascent_block *b, const ascent_room *room, 
     double sum = 0, first = 0;
     for (intptr_t k = 0; k <= n; k++)
         freedom[k] = room->rows[k] + hyper->freedom;
-    if (determinants_of(b, room, n + 1, room->scatter, hyper->covariance, room->dets))
+    for (intptr_t e = 0; e < (n + 1) * room->entries; e++)
+        room->inverse[e] = room->scatter[e] + hyper->covariance[e % room->entries];
+    if (factors_of(room, n + 1, room->inverse, 0, room->dets))
         return -HUGE_VAL;
     law_values(b, room, n + 1, freedom, 0, gammas);
     for (intptr_t k = 0; k <= n; k++) {
@@ -637,7 +592,7 @@ static void add_shift(const ascent_block *b, const ascent_room *room, const usua
     const double kappa = usual->precision[k], old = room->present.precision;
     for (intptr_t d = 0; d < D; d++)
         room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
-    add_outer(b, (precision - old) * kappa / (precision + (kappa - old)) / n, room->vector,
+    add_outer(room, (precision - old) * kappa / (precision + (kappa - old)) / n, room->vector,
               matrix);
 }
 
@@ -659,7 +614,7 @@ static int common_prior(const ascent_block *b, ascent_room *room, const usual_fo
         for (intptr_t j = 0; j <= i; j++)
             new->covariance[j * D + i] = new->covariance[i * D + j] *= new->freedom / n_rows;
     keep_allowed(b, room, new->covariance);
-    return factors_of(b, room, 1, new->covariance, room->matrices, &ignored);
+    return factors_of(room, 1, new->covariance, room->matrices, &ignored);
 }
 
 /* Prepares `evidence_of_prior`; returns the number of used components. */
@@ -778,7 +733,7 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
     if (learns && b->kind == TIED)
         return common_prior(b, room, usual);
     if (learns ? mean_covariance(b, room, usual, new->covariance, &log_determinant)
-               : factors_of(b, room, 1, new->covariance, room->matrices, &log_determinant))
+               : factors_of(room, 1, new->covariance, room->matrices, &log_determinant))
         return 1;
     if (b->learned & LEARNS_FREEDOM) {
         for (intptr_t k = 0; k < K; k++)
@@ -911,14 +866,14 @@ static double global_bound(const ascent_block *b, ascent_room *room)
         const double nu = q->freedom[k], log_precision = q->log_precisions[k];
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = q->means[k * D + d] - b->prior_mean[d];
-        add_scale(b, nu, factors, scales);
+        add_scale(room, nu, factors, scales);
         bound += p->log_normalisers[0] + 0.5 * (p->freedom[0] - room->shift) * log_precision
                  - 0.5 * p->precision[0]
-                       * (D / q->precision[k] + nu * square_of(b, factors, room->vector));
+                       * (D / q->precision[k] + nu * square_of(room, factors, room->vector));
         bound -= q->log_normalisers[k] + 0.5 * (nu - room->shift) * log_precision
                  - 0.5 * D * (1 + nu);
     }
-    return bound - 0.5 * inner_product(b, room, scales, p->inverse);
+    return bound - 0.5 * inner_product(room, scales, p->inverse);
 }
 #include "_scales.h"
 #undef LOG_2_
@@ -1063,7 +1018,7 @@ static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, doubl
     for (intptr_t k = 0; k < room->n_matrices; k++) {
         double *second = room->second + k * room->stored;
         const double count = b->kind == TIED ? mean_count : room->scaled[k];
-        if (b->kind == FULL || b->kind == TIED)
+        if (room->is_full)
             for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
                 second[at] += count * b->added[i];
         else
@@ -1221,7 +1176,7 @@ static double NAME(uncertainty)(const ascent_block *b, const ascent_room *room, 
 {
     const intptr_t D = b->n_features;
     const double *factors = room->now.factors + (b->kind == TIED ? 0 : k * room->n_factors);
-    const int is_full = b->kind == FULL || b->kind == TIED;
+    const int is_full = room->is_full;
     double squares = 0;
     for (intptr_t i = 0; i < D; i++)
         for (intptr_t j = is_full ? 0 : i; j <= i; j++) {
