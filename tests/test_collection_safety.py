@@ -550,9 +550,9 @@ def test_a_shard_is_read_through_once_in_a_process(collection, folder, monkeypat
         check_crc(path, crc)
 
     monkeypatch.setattr(_shards, "check_crc", reading)
-    monkeypatch.setattr(_parts, "MOST_OPEN", 1)
     for _ in range(2):
         fit(open_counts(folder))
+        _parts._maps.cache_clear()
         fit(pickle.loads(pickle.dumps(collection)))
     assert len(read) == 9 and len(set(read)) == 9
     os.utime(folder / FIRST / "shard-00001.data.npy", ns=(1, 1))
@@ -580,7 +580,7 @@ def test_threads_wait_for_one_to_read_a_shard(collection, monkeypatch):
 
 def changing(monkeypatch, change, after):
     """Call ``change`` after a fit has read rows ``after`` times."""
-    n_calls, rows = [0], _parts.Part.rows
+    n_calls, rows = [0], _parts.Shard.rows
 
     def counted(*arguments):
         n_calls[0] += 1
@@ -589,7 +589,7 @@ def changing(monkeypatch, change, after):
             time.sleep(1.5 * _parts.LOOK_EVERY)
         return rows(*arguments)
 
-    monkeypatch.setattr(_parts.Part, "rows", counted)
+    monkeypatch.setattr(_parts.Shard, "rows", counted)
 
 
 CHANGES = {
@@ -675,8 +675,9 @@ def groups_of(collection):
 
 
 def test_forked_children_can_open_shards(collection):
-    with _parts.opened.lock:
-        _parts.opened.renew_locks()
+    collection[0]
+    with _parts._locks[collection.parts[0]]:
+        _parts._locks.clear()
         assert collection[0].shape == (20, 12)
 
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import tracemalloc
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -428,17 +429,24 @@ def test_pickles_hold_no_data(X, collection):
     assert len({*collection.parts, *again.parts}) == 4
 
 
-def test_few_shards_are_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(_parts, "MOST_OPEN", 3)
+@pytest.fixture
+def few_open(monkeypatch):
+    """At most two shards are open."""
+    maps = lru_cache(maxsize=2)(_parts._maps.__wrapped__)
+    monkeypatch.setattr(_parts, "_maps", maps)
+    return maps
+
+
+def test_few_shards_are_open(tmp_path, few_open):
     X = rows_of()
     collection = write_counts(tmp_path / "X", [X], shard_rows=10)
     for number in (*range(10), 4, 0, 9):
         assert (collection[number] != X[10 * number : 10 * number + 10]).nnz == 0
-        assert len(_parts.opened.open) <= 3
+    assert few_open.cache_info().currsize == 2
+    assert _parts.MOST_OPEN < 100
 
 
-def test_threads_share_what_is_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(_parts, "MOST_OPEN", 2)
+def test_threads_share_what_is_open(tmp_path, few_open):
     X = rows_of()
     collection = write_counts(tmp_path / "X", [X], shard_rows=10)
     wrong = []

@@ -14,7 +14,7 @@ from .._utils._docstrings import completed_by
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
 from ._folder import NAMES, generation_folder, read_meta
-from ._parts import Part, groups, meta_of, stamp_of, unless_replaced
+from ._parts import Shard, groups, meta_of, stamp_of, unless_replaced
 
 
 class Collection(Source):
@@ -54,7 +54,7 @@ class Collection(Source):
         Sum of all values that are not missing; NaN if it is too large for a float.
     has_missing : bool
         Whether dense data contain NaN.
-    parts : tuple of Part
+    parts : tuple of Shard
         Handles of the shards.
     run : int
         Number of neighbouring rows that a shuffled pass visits together.
@@ -94,7 +94,7 @@ class Collection(Source):
         self.has_missing = self._meta["missing"] > 0
         self._stamp = stamp_of(self._meta)
         self.parts = tuple(
-            Part(self.folder, number, self._stamp, self._verify)
+            Shard(self.folder, number, self._stamp, self._verify)
             for number in range(len(self._meta["shards"]))
         )
 

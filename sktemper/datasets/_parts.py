@@ -12,7 +12,6 @@ import os
 import secrets
 import threading
 import time
-from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +34,7 @@ MOST_GROUPS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Part(ByRows):
+class Shard(ByRows):
     """Handle of a shard: the path of its collection, and its index, without its data.
 
     The collection has this ``stamp``, see `stamp_of`, until it is replaced.
@@ -53,10 +52,7 @@ class Part(ByRows):
     @property
     def files(self):
         """The `ShardFiles` of the shard."""
-        meta = meta_of(self.folder, self.stamp)
-        folder = generation_folder(self.folder, meta["generation"])
-        shard = meta["shards"][self.number]
-        return ShardFiles(folder, self.number, shard, meta["kind"], meta["n_features"])
+        return _files_of(self, _seen(Path(self.folder) / META))
 
     def rows(self, rows, visit=None):
         """Return rows of the shard in memory: an array, or a canonical CSR of int32.
@@ -98,7 +94,7 @@ def _csr(container, values, columns, starts, maps):
 class Group(ByRows):
     """Part of `Data` that consists of adjacent shards, which are read when needed.
 
-    ``visit`` is the name of the call that reads the shards, see `Part.rows`.
+    ``visit`` is the name of the call that reads the shards, see `Shard.rows`.
     """
 
     def __init__(self, shards, visit=None):
@@ -112,7 +108,7 @@ class Group(ByRows):
         return int(self._ends[-1])
 
     def rows(self, rows):
-        """Return rows in memory, in the format of `Part.rows`."""
+        """Return rows in memory, in the format of `Shard.rows`."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))
         numbers = np.searchsorted(self._ends, rows, "right")
@@ -172,6 +168,14 @@ def _meta_at(folder, stamp, seen):
     return meta
 
 
+@lru_cache(maxsize=MOST_OPEN)
+def _files_of(shard, seen):
+    meta = _meta_at(shard.folder, shard.stamp, seen)
+    folder = generation_folder(shard.folder, meta["generation"])
+    description, number = meta["shards"][shard.number], shard.number
+    return ShardFiles(folder, number, description, meta["kind"], meta["n_features"])
+
+
 @contextlib.contextmanager
 def unless_replaced(folder, stamp):
     """Raise a clear error if files cannot be read because they were replaced."""
@@ -192,75 +196,33 @@ def _seen(path):
 
 
 # -- open shards -----------------------------------------------------------------------
+#: For each shard that this process has used: its lock; the call and the time of the
+#: last look at its files, and what `_seen` returned for them; and what `_seen` returned
+#: when they were compared with their checksums.
+_locks, _looks, _checked = {}, {}, {}
+if hasattr(os, "register_at_fork"):  # no thread of a child can release old locks
+    os.register_at_fork(after_in_child=_locks.clear)
 
 
-class _Record:
-    """Record of a shard in this process.
-
-    ``shard`` are its `Maps`, or None if the shard is not open.  ``seen`` are inodes,
-    times and sizes of its files and of the description; ``checked`` are those of its
-    files when they were compared with their checksums.  ``visit`` and ``looked`` are
-    the call and the time of the last check that ``seen`` is unchanged.
-    """
-
-    def __init__(self):
-        self.lock, self.checked, self.shard = threading.Lock(), None, None
-        self.visit, self.looked = None, 0.0
-
-    def opened(self, part, visit):
-        """Return ``shard``, opened if it is not open or if its files changed."""
-        now, shard = time.monotonic(), self.shard
-        if shard is not None:
-            if visit == self.visit is not None and now < self.looked + LOOK_EVERY:
-                return shard
-            if tuple(map(_seen, self.paths)) != self.seen:
-                shard = None
-        if shard is None:
-            shard = self.shard = self._opened(part)
-        self.visit, self.looked = visit, now
-        return shard
-
-    def _opened(self, part):
-        """Open the shard, and check it unless its files are unchanged since a check."""
-        self.shard, files = None, part.files
-        self.paths = [Path(part.folder) / META, *files.paths]
-        self.seen = tuple(map(_seen, self.paths))
-        with unless_replaced(part.folder, part.stamp):
-            maps = files.mapped()
-            if self.checked != self.seen[1:]:
-                # without verification, values are compared if files have changed
-                files.check(maps, values=part.verify or self.checked is not None)
-        self.checked = self.seen[1:]
-        return maps
+def opened(shard, visit=None):
+    """Return the `Maps` of a shard, opened again if its files have changed."""
+    with _locks.setdefault(shard, threading.Lock()):
+        last_visit, looked, seen = _looks.get(shard, (None, 0.0, None))
+        now = time.monotonic()
+        if not visit == last_visit is not None or now >= looked + LOOK_EVERY:
+            seen = tuple(map(_seen, shard.files.paths))
+            _looks[shard] = visit, now, seen
+        return _maps(shard, seen)
 
 
-class _Records:
-    """Records of all shards in this process, and of the open ones."""
-
-    def __init__(self):
-        self.known, self.open = defaultdict(_Record), OrderedDict()
-        self.lock = threading.Lock()
-
-    def renew_locks(self):
-        """Create new locks in a forked child; no thread there can release old locks."""
-        self.lock = threading.Lock()
-        for record in self.known.values():
-            record.lock = threading.Lock()
-
-    def __call__(self, part, visit=None):
-        """Return the `Maps` of a shard, which is opened if necessary."""
-        with self.lock:
-            record = self.known[part]
-        with record.lock:
-            shard = record.opened(part, visit)
-        with self.lock:
-            self.open[part] = record
-            self.open.move_to_end(part)
-            while len(self.open) > MOST_OPEN:
-                self.open.popitem(last=False)[1].shard = None
-        return shard
-
-
-opened = _Records()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=opened.renew_locks)
+@lru_cache(maxsize=MOST_OPEN)
+def _maps(shard, seen):
+    """Open a shard, and check it unless its files are unchanged since a check."""
+    files = shard.files
+    with unless_replaced(shard.folder, shard.stamp):
+        maps = files.mapped()
+        if _checked.get(shard) != seen:
+            # without verification, values are compared if files have changed
+            files.check(maps, values=shard.verify or shard in _checked)
+    _checked[shard] = seen
+    return maps
