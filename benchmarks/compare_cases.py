@@ -362,7 +362,8 @@ CASES = {
         ),
     ),
     "gaussian_diagonal": Case(
-        '`covariance_type="diag"`, 20 components, 10,000 samples, 32 features, 20 steps',
+        '`covariance_type="diag"`, 20 components, 10,000 samples, 32 features, '
+        "20 steps",
         lambda: fits(
             clusters(10000, 32, 20), AnnealedGaussianMixture, 20, moves=None, **DIAGONAL
         ),

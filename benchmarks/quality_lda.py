@@ -35,7 +35,7 @@ import matplotlib
 import pandas as pd
 from cycler import cycler
 from matplotlib.figure import Figure
-from stages import add_arguments, head_of, run
+from stages import add_arguments, head_of, run, spread
 
 from sktemper import TemperedLDA
 from sktemper.learning_rates import AdaptiveRate
@@ -190,14 +190,6 @@ def growth(options):
 # -- tables and pictures ---------------------------------------------------------------
 
 
-def spread(values, sign=""):
-    values = values.dropna()
-    if values.empty:
-        return "-"
-    error = f" ± {values.sem():.3f}" if len(values) > 1 else ""
-    return f"{values.mean():{sign}.3f}{error}"
-
-
 def gain(rows, group):
     """Return the differences from rows of plain inference with equal seeds."""
     by = ["seed", "passes"]
@@ -217,7 +209,7 @@ def table(frame):
             cells = [setting, f"{passes:g}", f"{rows.steps.mean():g}"]
             cells += [f"{rows.seconds.mean():.1f}", *(spread(rows[m]) for m in METRICS)]
             gained = gain(rows, group)
-            cells += [spread(gained[m], "+") for m in METRICS]
+            cells += [spread(gained[m], sign="+") for m in METRICS]
             yield "| " + " | ".join(cells) + " |"
 
 

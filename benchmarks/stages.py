@@ -162,6 +162,15 @@ def text_of(value):
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def spread(values, digits=3, sign=""):
+    """Return the mean of the known values and its standard error, as text."""
+    values = pd.Series(values).dropna()
+    if values.empty:
+        return "–"
+    error = f" ± {values.sem():.{digits}f}" if len(values) > 1 else ""
+    return f"{values.mean():{sign}.{digits}f}{error}"
+
+
 def timed(function, *arguments):
     """Call a function; return the CPU seconds and the result."""
     begin = time.process_time()

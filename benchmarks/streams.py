@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
+from zoo.measures import FOUND, unit
 
 from sktemper.datasets import load_debian_descriptions
 
-__all__ = ["STREAMS", "Stream", "n_found"]
-
 N_TOPICS, N_WORDS, N_TURN, N_OWN = 40, 2000, 5, 25
 N_HELD_OUT = 2000
-#: Cosine similarity above which a true topic counts as found.
-FOUND = 0.8
 
 
 @dataclass
@@ -197,33 +194,48 @@ def descriptions(seed, folder, shuffled=False):
 
 
 def reviews(seed, folder, n=60_000):
-    """Return film reviews in random order, or None if the file is missing."""
-    path = folder / "imdb.npz"
-    if not path.exists():
-        return None
-    X = sparse.csr_array(sparse.load_npz(path))
+    """Return film reviews in random order."""
+    X = sparse.csr_array(sparse.load_npz(folder / "imdb.npz"))
     order = np.random.default_rng(seed).permutation(X.shape[0])
     held_out = [X[order[-3000:]]]
     return Stream(X[order[:n]], [n], held_out, chunk=250, half_life=50_000)
 
 
+CHANGES = "Five times, 5 of the 40 topics of a generated stream are replaced: "
+DEBIAN = "The corpus of the package, "
+#: For each stream, a function that returns it, its number of documents, and a text.
 STREAMS = {
-    "S1": changing,
-    "S3": descriptions,
-    "S4": functools.partial(descriptions, shuffled=True),
-    "S2": functools.partial(changing, between=True),
-    "imdb": reviews,
-    "returns": returning,
-    "junk": with_junk,
-    "no junk": functools.partial(with_junk, n_junk=0),
+    "S1": (changing, 120_000, CHANGES + "suddenly."),
+    "S3": (descriptions, 47_189, DEBIAN + "sorted by kind of Debian package."),
+    "S4": (
+        functools.partial(descriptions, shuffled=True),
+        47_189,
+        DEBIAN + "in random order.",
+    ),
+    "S2": (functools.partial(changing, between=True), 120_000, CHANGES + "gradually."),
+    "imdb": (reviews, 60_000, "Film reviews in random order."),
+    "returns": (
+        returning,
+        80_000,
+        "5 topics are absent for 40,000 documents and come back.",
+    ),
+    "junk": (
+        with_junk,
+        41_500,
+        "1,500 documents of random words in the middle of 40,000.",
+    ),
+    "no junk": (
+        functools.partial(with_junk, n_junk=0),
+        40_000,
+        "The same stream without junk.",
+    ),
 }
 
 
-def n_found(components, topics):
+def found_topics(components, topics):
     """Return a mask of the true topics that are found by different components."""
-    unit = [a / np.linalg.norm(a, axis=1, keepdims=True) for a in (topics, components)]
-    cosines = unit[0] @ unit[1].T
-    rows, columns = linear_sum_assignment(-cosines)
+    cosines = unit(topics) @ unit(components).T
+    rows, columns = linear_sum_assignment(cosines, maximize=True)
     found = np.zeros(len(topics), dtype=bool)
     found[rows] = cosines[rows, columns] > FOUND
     return found

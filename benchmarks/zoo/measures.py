@@ -22,11 +22,11 @@ def n_found(topics, truth, least=FOUND):
     Cosines must be above ``least``.  True and fitted topics are matched one to one,
     with the largest sum of cosines.
     """
-    cosine = _unit(np.asarray(truth)) @ _unit(np.asarray(topics)).T
+    cosine = unit(np.asarray(truth)) @ unit(np.asarray(topics)).T
     return int((cosine[linear_sum_assignment(cosine, maximize=True)] > least).sum())
 
 
-def _unit(rows):
+def unit(rows):
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(norms > 0, norms, 1.0)
 
