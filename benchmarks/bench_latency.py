@@ -1,28 +1,37 @@
 """Latency of calls with few rows, compared with scikit-learn and other packages.
 
-    OPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_latency.py
-    OPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_latency.py --write
+    python benchmarks/bench_latency.py                    # all, then the report
+    python benchmarks/bench_latency.py --stages topics
 
-Each call gets different rows.  The calls of the packages alternate.  Times are CPU
-times of all threads of the process, which depend less on the load of a shared machine
-than wall times.  A row of a table has the median and the 99th percentile of one package
-for one number of rows, and the ratio of its median to that of the first package of the
-table. Packages that are not installed are left out.
+The stages, see `stages.py`, are in ``benchmarks/results/latency``, and the report is
+``benchmarks/results/latency.md``.  Each call gets different rows, and the calls of the
+packages alternate.  Times are CPU times of all threads of the process, which depend
+less on the load of a shared machine than wall times.  A row of a table has the median
+and the 99th percentile of one package for one number of rows, and the ratio of its
+median to that of the first package of the table. Packages that are not installed are
+left out.
 """
 
+import os
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 import argparse
-import importlib
-import platform
-import subprocess
+import functools
+import importlib.util
 import time
 import warnings
-from datetime import date
-from pathlib import Path
 
+import corpora
 import numpy as np
 from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.mixture import BayesianGaussianMixture
+from stages import add_arguments, head_of, run, table
+from topic_models import tomotopy_lda
 
-RESULT = Path(__file__).parent / "results" / "latency.md"
+from sktemper import AnnealedGaussianMixture, AnnealedLDA, ImplicitFactorization
+
 #: For each number of rows of a call, the number of calls in a round.
 CALLS = {1: 100, 32: 20, 1000: 2}
 ROUNDS, TOKENS = 3, 60
@@ -39,62 +48,53 @@ def documents(n_rows, n_words, random):
     return X
 
 
-def installed(name):
-    """Return a module, or None if it is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
+def pieces_of(X, random):
+    """Yield numbers of rows, and for each the random pieces of some rows."""
+    for n_rows, n_calls in CALLS.items():
+        starts = random.integers(0, X.shape[0] - n_rows, n_calls)
+        yield n_rows, [X[start : start + n_rows] for start in starts]
 
 
-def origin():
-    """Return the commit of this checkout, the date and the processor."""
-    from sktemper._simd import special
+def rows_of(title, calls, pieces):
+    """Return the rows of one call: a dict for each package.
 
-    root = Path(__file__).resolve().parents[1]
-    command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
-    processor = names[0] if names else platform.machine()
-    return (
-        f"Made at commit {commit}, {date.today():%Y-%m-%d}. {processor}, kernels for "
-        f"{special.instruction_set}"
-    )
-
-
-def times_of(calls, pieces):
-    """Return a dict from packages to arrays of the CPU seconds of each call."""
+    A call is a function, or a pair of a function and one that converts its argument.
+    """
+    calls = {
+        k: f if isinstance(f, tuple) else (f, lambda X: X) for k, f in calls.items()
+    }
+    given = {name: list(map(convert, pieces)) for name, (_, convert) in calls.items()}
     times = {name: [] for name in calls}
     for _ in range(ROUNDS):
-        for name, call in calls.items():
-            for piece in pieces[name] if isinstance(pieces, dict) else pieces:
+        for name, (call, _) in calls.items():
+            for piece in given[name]:
                 begin = time.process_time()
                 call(piece)
-                times[name].append(time.process_time() - begin)
-    return {name: np.array(values) for name, values in times.items()}
-
-
-def rows_of(title, times):
-    """Yield a table row for each package."""
+                times[name].append(1e3 * (time.process_time() - begin))
     first = np.median(next(iter(times.values())))
-    for name, values in times.items():
-        median, worst = np.median(values), np.percentile(values, 99)
-        yield (
-            f"| {title} | {name} | {1e3 * median:.3f} | {1e3 * worst:.3f} "
-            f"| {median / first:.2f} |"
-        )
+    return [
+        {
+            "call": title,
+            "package": name,
+            "median, ms": np.median(values),
+            "99 %, ms": np.percentile(values, 99),
+            "ratio": np.median(values) / first,
+        }
+        for name, values in times.items()
+    ]
 
 
-def topics(n_topics, n_words):
-    """Yield the table rows of topic models."""
-    from sklearn.decomposition import LatentDirichletAllocation
+# -- topics ----------------------------------------------------------------------------
 
-    from sktemper import AnnealedLDA
 
+def topics(options):
+    """Topics of new documents of 60 tokens, and a step with one document."""
+    for n_topics, n_words in (20, 3000), (20, 10_000), (100, 3000), (100, 10_000):
+        key = {"model": f"K={n_topics}, V={n_words:,}"}
+        yield key, functools.partial(of_topics, n_topics, n_words, key["model"])
+
+
+def of_topics(n_topics, n_words, name):
     random = np.random.default_rng(0)
     X = documents(2000, n_words, random)
     theirs = LatentDirichletAllocation(
@@ -106,79 +106,58 @@ def topics(n_topics, n_words):
         "sktemper": ours.transform,
         "sktemper, `for_serving`": ours.for_serving().transform,
     }
-    peers = {**gensim_calls(X, n_topics), **tomotopy_calls(X, n_topics)}
-    name = f"K={n_topics}, V={n_words:,}"
-    for n_rows, n_calls in CALLS.items():
-        starts = random.integers(0, 2000 - n_rows, n_calls)
-        pieces = [X[start : start + n_rows] for start in starts]
-        own = {package: make(pieces) for package, (_, make) in peers.items()}
-        yield from rows_of(
-            f"`transform` of {n_rows:,}, {name}",
-            times_of(
-                {**calls, **{package: call for package, (call, _) in peers.items()}},
-                {**dict.fromkeys(calls, pieces), **own},
-            ),
-        )
-    pieces = [X[i : i + 1] for i in range(CALLS[1])]
+    if importlib.util.find_spec("gensim"):
+        calls["gensim"] = gensim(X, n_topics)
+    if importlib.util.find_spec("tomotopy"):
+        calls["tomotopy, `infer`"] = tomotopy(X, n_topics)
+    rows = []
+    for n_rows, pieces in pieces_of(X, random):
+        rows += rows_of(f"`transform` of {n_rows:,}, {name}", calls, pieces)
     calls = {"scikit-learn": theirs.partial_fit, "sktemper": ours.partial_fit}
-    yield from rows_of(f"`partial_fit` of 1, {name}", times_of(calls, pieces))
+    pieces = [X[i : i + 1] for i in range(CALLS[1])]
+    return rows + rows_of(f"`partial_fit` of 1, {name}", calls, pieces)
 
 
-def gensim_calls(X, n_topics):
-    """Return a dict from a name to a pair of functions; empty without gensim.
-
-    The first function infers the topics of documents, and the second converts them.
-    """
-    models = installed("gensim.models")
-    if models is None:
-        return {}
+def gensim(X, n_topics):
+    """Return functions that infer the topics of documents, and convert documents."""
+    from gensim.models import LdaModel
 
     def bags(X):
-        ends = zip(X.indptr, X.indptr[1:], strict=False)
         return [
-            list(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
-            for a, b in ends
+            list(zip(words.tolist(), counts.tolist(), strict=True))
+            for words, counts in corpora.documents(X)
         ]
 
     names = {i: str(i) for i in range(X.shape[1])}
-    lda = models.LdaModel(bags(X), n_topics, id2word=names, random_state=0)
-    return {"gensim": (lda.inference, lambda pieces: [bags(X) for X in pieces])}
+    lda = LdaModel(bags(X), n_topics, id2word=names, random_state=0)
+    return lda.inference, bags
 
 
-def tomotopy_calls(X, n_topics):
-    """Return a dict from a name to a pair of functions; empty without tomotopy.
-
-    The first function infers the topics of documents, and the second converts them.
-    """
-    tomotopy = installed("tomotopy")
-    if tomotopy is None:
-        return {}
-
-    def texts(X):
-        counts = X.astype(int)
-        ends = zip(X.indptr, X.indptr[1:], strict=False)
-        return [
-            np.repeat(X.indices[a:b], counts.data[a:b]).astype(str).tolist()
-            for a, b in ends
-        ]
-
-    lda = tomotopy.LDAModel(k=n_topics, seed=0)
-    for text in texts(X):
-        lda.add_doc(text)
+def tomotopy(X, n_topics):
+    """Return functions that infer the topics of documents, and convert documents."""
+    lda = tomotopy_lda(X, n_topics, 0)
     lda.train(20, workers=1)
 
-    def made(pieces):
-        return [[lda.make_doc(text) for text in texts(X)] for X in pieces]
+    def made(X):
+        return [
+            lda.make_doc(np.repeat(words, counts.astype(int)).astype(str).tolist())
+            for words, counts in corpora.documents(X)
+        ]
 
-    return {"tomotopy, `infer`": (lambda docs: lda.infer(docs, workers=1), made)}
+    return lambda docs: lda.infer(docs, workers=1), made
 
 
-def mixtures(n_components):
-    """Yield the table rows of Gaussian mixtures."""
-    from sklearn.mixture import BayesianGaussianMixture
+# -- mixtures and recommendations ------------------------------------------------------
 
-    from sktemper import AnnealedGaussianMixture
 
+def mixtures(options):
+    """Gaussian mixtures of 10 columns."""
+    for n_components in 20, 100:
+        key = {"model": f"K={n_components}, D=10"}
+        yield key, functools.partial(of_mixtures, n_components, key["model"])
+
+
+def of_mixtures(n_components, name):
     random = np.random.default_rng(0)
     centers = 6 * random.normal(size=(n_components, 10))
     X = centers[random.integers(0, n_components, 4000)] + random.normal(size=(4000, 10))
@@ -186,22 +165,21 @@ def mixtures(n_components):
         n_components=n_components, max_iter=10, random_state=0
     ).fit(X)
     ours = AnnealedGaussianMixture(n_components, moves=None, random_state=0).fit(X)
+    rows = []
     for method in "predict_proba", "predict", "score_samples":
-        calls = {
-            "scikit-learn": getattr(theirs, method),
-            "sktemper": getattr(ours, method),
-        }
-        for n_rows, n_calls in CALLS.items():
-            starts = random.integers(0, 4000 - n_rows, n_calls)
-            pieces = [X[start : start + n_rows] for start in starts]
-            title = f"`{method}` of {n_rows:,}, K={n_components}, D=10"
-            yield from rows_of(title, times_of(calls, pieces))
+        packages = {"scikit-learn": theirs, "sktemper": ours}
+        calls = {name: getattr(mixture, method) for name, mixture in packages.items()}
+        for n_rows, pieces in pieces_of(X, random):
+            rows += rows_of(f"`{method}` of {n_rows:,}, {name}", calls, pieces)
+    return rows
 
 
-def recommendations():
-    """Yield the table rows of recommenders: ten items for each of several new users."""
-    from sktemper import ImplicitFactorization
+def recommendations(options):
+    """Ten of 3,000 items for new users, rank 32."""
+    yield {"model": "rank 32"}, of_recommendations
 
+
+def of_recommendations():
     random = np.random.default_rng(0)
     items = random.integers(0, 3000, (4000, 40))
     parts = np.ones(items.size, np.float32), items.ravel(), 40 * np.arange(4001)
@@ -210,9 +188,10 @@ def recommendations():
     X.data[:] = 1.0
     ours = ImplicitFactorization(32, max_iter=3, random_state=0).fit(X).for_serving()
     calls = {"sktemper": lambda rows: ours.recommend(rows, n_items=10)}
-    implicit = installed("implicit.als")
-    if implicit is not None:
-        theirs = implicit.AlternatingLeastSquares(
+    if importlib.util.find_spec("implicit"):
+        from implicit.als import AlternatingLeastSquares
+
+        theirs = AlternatingLeastSquares(
             32, iterations=3, num_threads=1, random_state=0
         )
         theirs.fit(X, show_progress=False)
@@ -222,47 +201,28 @@ def recommendations():
             ),
             **calls,
         }
-    for n_rows, n_calls in CALLS.items():
-        starts = random.integers(0, 4000 - n_rows, n_calls)
-        pieces = [X[start : start + n_rows] for start in starts]
-        title = f"ten items for {n_rows:,} new users, rank 32, 3,000 items"
-        yield from rows_of(title, times_of(calls, pieces))
+    rows = []
+    for n_rows, pieces in pieces_of(X, random):
+        rows += rows_of(f"ten items for {n_rows:,} new users", calls, pieces)
+    return rows
 
 
-def tables():
-    """Yield the lines of the page."""
-    yield "| call | package | median, ms | 99 %, ms | ratio |"
-    yield "|---|---|---:|---:|---:|"
-    for n_topics, n_words in (20, 3000), (20, 10_000), (100, 3000), (100, 10_000):
-        yield from topics(n_topics, n_words)
-    for n_components in 20, 100:
-        yield from mixtures(n_components)
-    yield from recommendations()
+def table_of(frame):
+    return table(frame.drop(columns="model").round(3))
+
+
+STAGES = {
+    "topics": (topics, "Topics", table_of),
+    "mixtures": (mixtures, "Mixtures", table_of),
+    "recommendations": (recommendations, "Recommendations", table_of),
+}
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
-    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = []
-    for line in tables():
-        print(line, flush=True)
-        lines.append(line)
-    if arguments.write:
-        head = (
-            "# Latency of few rows\n\n"
-            f"{origin()}, Python "
-            f"{platform.python_version()}, NumPy {np.__version__}, one thread. CPU "
-            "times of all threads of the process, in milliseconds, of "
-            f"{ROUNDS} rounds; calls of the packages alternate. Other work ran on both "
-            "cores. The ratio is the median divided by that of the first package.\n\n"
-            "```\nOPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_latency.py --write"
-            "\n```\n\n"
-        )
-        RESULT.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    add_arguments(parser, STAGES)
+    run(parser, STAGES, "latency", head_of("Latency of few rows", "bench_latency"))
 
 
 if __name__ == "__main__":
