@@ -19,6 +19,7 @@ from sktemper.model_selection import bootstrap_lrt, log_evidence
 FEW = {"n_replicates": 19, "random_state": 0}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_the_statistic_is_that_of_maximum_likelihood(covariance_type):
     X, _ = make_blobs(300, centers=[[0, 0], [4, 1], [1, 5]], random_state=0)
@@ -51,7 +52,8 @@ def likelihood_of_classes(X, K, random):
     return best
 
 
-@pytest.mark.parametrize("kind", [AnnealedBernoulliMixture, AnnealedMixedMixture])
+@pytest.mark.every(2)
+@pytest.mark.parametrize("kind", [AnnealedMixedMixture, AnnealedBernoulliMixture])
 def test_the_statistic_of_classes_is_that_of_maximum_likelihood(kind):
     X, random = answers(), np.random.default_rng(0)
     mixture = kind(4, random_state=0).fit(X)

@@ -58,7 +58,7 @@ def test_known_classes_have_the_means_and_shares_of_their_samples(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_outcomes_are_corrected_for_wrong_classifications(method):
-    _, posteriors, outcomes = classes_and_outcomes(20_000, p=0.7)
+    _, posteriors, outcomes = classes_and_outcomes(8000, p=0.7)
     result = class_outcomes(posteriors, outcomes, method=method)
     modal = posteriors.argmax(axis=1)
     naive = outcomes["income"].groupby(modal).mean()
@@ -274,7 +274,7 @@ def test_marginal_effects_are_averages_of_changes_of_probabilities():
         regression.coef_[1:].ravel(), regression.covariance_, 4000
     )
     coefs = np.concatenate([np.zeros((4000, 1, 3)), draws.reshape(4000, 2, 3)], axis=1)
-    spread = np.std([effects(coef) for coef in coefs[:1000]], axis=0)
+    spread = np.std([effects(coef) for coef in coefs[:500]], axis=0)
     np.testing.assert_allclose(table["stderr"], spread, rtol=0.1)
     weight = np.where(X["sex"] == "m", 1, 1 + (X["age"] > 50))
     weighted = regression.marginal_effects(X, sample_weight=weight)

@@ -48,6 +48,7 @@ def common():
     return X, topics, lda
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("share", "n_common"), [(0.2, 40), (0.6, 40), (0.6, 130)])
 @pytest.mark.parametrize("n_fitted", [N_TOPICS, 2 * N_TOPICS])
 @pytest.mark.filterwarnings("ignore:.*in common")

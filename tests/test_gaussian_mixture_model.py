@@ -348,13 +348,6 @@ def test_the_kernel_of_wishart_terms(d):
     np.testing.assert_allclose(normalisers, expected, rtol=1e-11)
 
 
-@pytest.mark.deep
-@pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
-@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
-def test_kernels_on_every_instruction_set(name):
-    assert_passes_on(name, "-k", "the_kernel", __file__)
-
-
 # -- blocks, weights, powers -----------------------------------------------------------
 
 

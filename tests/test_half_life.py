@@ -475,7 +475,7 @@ def assert_finite(model):
     assert np.isfinite(model.prevalence_["shares"]).all()
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @each_renewed
 def test_long_streams_continue_with_a_small_memory(name):
     model, X = short(name, 1e6, batch_size=2000)
@@ -490,7 +490,7 @@ def test_long_streams_continue_with_a_small_memory(name):
     assert_finite(model)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @each_renewed
 @pytest.mark.parametrize("half_life", [5e-324, 0.1, 3.0, 1e9])
 def test_streams_with_any_half_life(name, half_life):

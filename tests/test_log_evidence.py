@@ -68,6 +68,7 @@ def test_the_evidence_of_binary_rows_is_the_sum_over_assignments(K):
     assert mixture.lower_bound(X) < exact + 1e-9
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("covariance_type", SHAPES)
 def test_the_evidence_of_numbers_is_the_sum_over_assignments(covariance_type):
     X = np.array([-2.0, -1.5, -1.8, 0.3, 1.9, 2.2, 2.6])[:, None]
@@ -97,16 +98,17 @@ def test_the_evidence_of_numbers_is_the_sum_over_assignments(covariance_type):
 def large_fits():
     random = np.random.default_rng(0)
     blobs, _ = make_blobs(1000, n_features=3, centers=4, cluster_std=2, random_state=1)
-    yield AnnealedGaussianMixture(4, **DIRICHLET), blobs
     labels, yes = random.integers(4, size=1000), random.random((4, 12))
     binary = (random.random((1000, 12)) < yes[labels]).astype(float)
-    yield AnnealedBernoulliMixture(4, random_state=0), binary
     yield AnnealedMixedMixture(4, random_state=0), np.hstack([binary[:, :4], blobs])
+    yield AnnealedGaussianMixture(4, **DIRICHLET), blobs
     words = random.dirichlet(np.full(50, 0.5), size=4)
     counts = np.array([random.multinomial(10, words[k]) for k in labels])
     yield AnnealedMultinomialMixture(4, random_state=0), counts
+    yield AnnealedBernoulliMixture(4, random_state=0), binary
 
 
+@pytest.mark.every(2)  # sums over assignments test the kinds of the other fits
 @pytest.mark.parametrize("mixture, X", list(large_fits()))
 def test_the_bounds_of_many_rows_are_near_each_other(mixture, X):
     found = log_evidence(

@@ -391,13 +391,6 @@ def test_the_kernel_stops():
     assert _kernels.own_sums(*parts, 3, True, STOPPED) is None
 
 
-@pytest.mark.deep
-@pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
-@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
-def test_kernels_on_every_instruction_set(name):
-    assert_passes_on(name, "-k", "the_kernel", __file__)
-
-
 # -- data ------------------------------------------------------------------------------
 
 

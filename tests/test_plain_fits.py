@@ -72,6 +72,7 @@ def test_annealed_fits_are_not_below_plain_fits(case):
     assert annealed.state_.start is None
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("n_columns", "spacing", "form"),
     [(5, 5.0, "auto"), (6, 5.0, "full"), (6, 5.0, "spherical"), (6, 6.0, "diag")],
