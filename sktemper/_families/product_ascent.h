@@ -11,7 +11,6 @@
 
 enum { DIRICHLET, GAMMA_RATES, NORMAL_GAMMA };
 
-#define LOG_2_PI_ 1.83787706640934548356
 /* Smaller responsibilities are left out of the sums of moments. */
 #define NO_SHARE_ 1e-30
 
@@ -368,7 +367,6 @@ static int take_product_steps(product_block *b)
         return status;
     return take_steps(&b->steps, &methods, &run);
 }
-#undef LOG_2_PI_
 #undef NO_SHARE_
 #endif
 

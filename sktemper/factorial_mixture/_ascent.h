@@ -7,8 +7,6 @@ enum { LEARNS_NOISE = 1, LEARNS_INCLUSION = 2 };
 /* Rows of a product, and a stride of which few multiples have the same place in a cache. */
 enum { ROWS_OF_SUM = 2048, STRIDE_OF_SUM = ROWS_OF_SUM + 8 };
 
-#define LOG_2_PI_ 1.83787706640934548356
-
 /* Results of local steps on all samples. */
 typedef struct {
     void *nu;                            /* (n_samples, n_features) */
@@ -24,6 +22,13 @@ typedef struct {
     void *filters, *panels, *products, *gram, *offsets, *prior_logits;
     void *sweeps;
 } factorial_room;
+
+/* An ascent, for the functions of `mixture_methods`. */
+typedef struct {
+    factorial_block *block;
+    factorial_room room;
+    intptr_t n_begun;
+} factorial_run;
 
 static void room_of_local(double **end, intptr_t N, intptr_t K, factorial_local *local)
 {
@@ -127,8 +132,11 @@ static int factorial_usual(const factorial_block *b, factorial_room *room,
 }
 
 /* E log p - E log q of the components. */
-static double factorial_global_bound(const factorial_block *b, const factorial_room *room)
+static double factorial_global_bound(void *self)
 {
+    const factorial_run *run = self;
+    const factorial_block *b = run->block;
+    const factorial_room *room = &run->room;
     const intptr_t K = b->n_features, D = b->n_dimensions;
     double square = 0, trace = 0, log_determinant = 0;
     for (intptr_t i = 0; i < K * D; i++)
@@ -168,7 +176,6 @@ static void factorial_update_hyper(const factorial_block *b, factorial_room *roo
         room->next_inclusion[k] = own < least ? least : own > most ? most : own;
     }
 }
-#undef LOG_2_PI_
 #endif
 
 /* Computes the tables of the loops over samples from the parameters. */
@@ -308,17 +315,10 @@ static void NAME(factorial_statistics)(const factorial_block *b, factorial_room 
             room->second[j * K + k] = room->second[k * K + j];
 }
 
-/* An ascent, for the functions of `mixture_methods`. */
-typedef struct {
-    factorial_block *block;
-    factorial_room room;
-    intptr_t n_begun;
-} NAME(factorial_run);
-
 static int NAME(factorial_local_step)(void *self, const double *powers, int only_bound,
                                       double *bound)
 {
-    NAME(factorial_run) *run = self;
+    factorial_run *run = self;
     factorial_block *b = run->block;
     factorial_room *room = &run->room;
     factorial_local *warm = &room->warm;
@@ -349,15 +349,9 @@ static int NAME(factorial_local_step)(void *self, const double *powers, int only
     return 0;
 }
 
-static double NAME(factorial_bound)(void *self)
-{
-    NAME(factorial_run) *run = self;
-    return factorial_global_bound(run->block, &run->room);
-}
-
 static int NAME(factorial_global_step)(void *self, double power)
 {
-    NAME(factorial_run) *run = self;
+    factorial_run *run = self;
     factorial_block *b = run->block;
     factorial_room *room = &run->room;
     const intptr_t K = b->n_features, D = b->n_dimensions;
@@ -394,9 +388,9 @@ LOOP intptr_t NAME(factorial_ascent_size)(factorial_block *b)
 /* Takes steps of coordinate ascent.  Returns the status, see `mixture_ascent.h`. */
 LOOP int NAME(factorial_ascent)(factorial_block *b)
 {
-    const mixture_methods methods = {NAME(factorial_local_step), NAME(factorial_bound), 0,
+    const mixture_methods methods = {NAME(factorial_local_step), factorial_global_bound, 0,
                                      NAME(factorial_global_step)};
-    NAME(factorial_run) run;
+    factorial_run run;
     run.block = b;
     run.n_begun = 0;
     divide_factorial_room(b, &run.room);

@@ -35,7 +35,7 @@ from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._births import STARTS
-from ._inference import check_range, filled
+from ._inference import check_range, filled, inclusion_probabilities
 from ._model import FactorialMixtureModel
 
 #: Initial value of learned inclusion probabilities.  It is well below 1/2, where a
@@ -179,6 +179,7 @@ class TemperedFactorialMixture(
     @staticmethod
     def _make_model(settings, n_features, dtype):
         K, inclusion = settings.n_components, settings.inclusion_probability
+        is_learned = inclusion is None
         check_variances(settings.noise_variance, dtype, "noise_variance")
         check_variances(settings.component_variance, dtype, "component_variance")
         return FactorialMixtureModel(
@@ -186,9 +187,13 @@ class TemperedFactorialMixture(
             n_features,
             noise_variance=settings.noise_variance,
             component_variance=settings.component_variance,
-            inclusion_probability=_inclusion(inclusion, K),
+            inclusion_probability=inclusion_probabilities(
+                INITIAL_INCLUSION if is_learned else inclusion,
+                K,
+                "inclusion_probability",
+            ),
             learn_noise_variance=settings.noise_variance is None,
-            learn_inclusion_probability=inclusion is None,
+            learn_inclusion_probability=is_learned,
             structured=settings.posterior == "structured",
             dtype=dtype,
             init=functools.partial(_start, settings.init, K),
@@ -333,25 +338,6 @@ class TemperedFactorialMixture(
     @property
     def _n_features_out(self):
         return len(self._state().globals_.precision)
-
-
-def _inclusion(value, n_components):
-    """Return inclusion probabilities as a valid array of shape (n_components,)."""
-    if value is None:
-        value = INITIAL_INCLUSION
-    if not isinstance(value, Real):
-        value = check_array(
-            value, dtype=np.float64, ensure_2d=False, input_name="inclusion_probability"
-        )
-        if value.shape != (n_components,):
-            raise ValueError(
-                f"inclusion_probability has shape {value.shape}; expected "
-                f"({n_components},)."
-            )
-    value = np.broadcast_to(np.asarray(value, dtype=np.float64), n_components).copy()
-    if not ((value > 0) & (value < 1)).all():
-        raise ValueError("inclusion_probability must be in (0, 1) everywhere.")
-    return value
 
 
 def _start(init, n_components, X, hyper, random):

@@ -158,23 +158,26 @@ class Prepared(NamedTuple):
     hyper: Hyper
 
 
-def inclusion_probabilities(priors, n_components):
-    """Return the ``partition_priors`` of a tempering, ndarray of (n_components,)."""
-    inclusion = check_array(
-        priors,
+def inclusion_probabilities(values, n_components, name):
+    """Return one or several inclusion probabilities as an array, (n_components,).
+
+    ``name`` is that of the parameter, for error messages.
+    """
+    values = check_array(
+        values,
         dtype=np.float64,
         ensure_2d=False,
         ensure_min_samples=0,
-        input_name="partition_priors",
+        input_name=name,
     )
-    if inclusion.shape not in ((), (1,), (n_components,)):
+    if values.shape not in ((), (1,), (n_components,)):
         raise ValueError(
-            f"partition_priors has shape {inclusion.shape}; expected one inclusion "
-            f"probability for each of the {n_components} components."
+            f"{name} has shape {values.shape}; expected one inclusion probability for "
+            f"each of the {n_components} components."
         )
-    if not ((inclusion > 0) & (inclusion < 1)).all():
-        raise ValueError("partition_priors must be inclusion probabilities, in (0, 1).")
-    return np.broadcast_to(inclusion, n_components)
+    if not ((values > 0) & (values < 1)).all():
+        raise ValueError(f"{name} must have inclusion probabilities, in (0, 1).")
+    return np.broadcast_to(values, n_components).copy()
 
 
 # -- statistics of data, possibly with missing values: ranges, means and squares -------

@@ -240,11 +240,6 @@ ALWAYS_INLINE int NAME(binary_optimise)(binary_block *block, const int own, cons
         if (!own)
             NAME(binary_sweep)(parts, K, (const REAL *)block->gram, products, panel.slopes,
                                nu, exponents, &panel.results);
-#ifdef VECTOR_BYTES
-        else if (parts == FEW_PARTS)
-            NAME(binary_few_sweep)(K, (const VECTOR *)panel.grams, products, panel.slopes,
-                                   nu, exponents, &panel.results);
-#endif
         else
             NAME(binary_own_sweep)(parts, K, (const VECTOR *)panel.grams, products,
                                    panel.slopes, nu, exponents, &panel.results);

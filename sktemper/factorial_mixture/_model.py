@@ -378,7 +378,9 @@ class FactorialMixtureModel(NaturalModel):
         b = inverse_temperatures
         inclusion = hyper.inclusion_probability
         if not (priors is None or isinstance(priors, str)):
-            inclusion = inclusion_probabilities(priors, self.n_components)
+            inclusion = inclusion_probabilities(
+                priors, self.n_components, "partition_priors"
+            )
         on = np.log(inclusion)[:, None] * b
         off = np.log1p(-inclusion)[:, None] * b
         binary = np.logaddexp(on, off).sum(axis=0)

@@ -212,34 +212,3 @@ ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
                             exponents + k * parts, results);
     }
 }
-
-#ifdef VECTOR_BYTES
-/* Makes the sweep of `binary_own_sweep` for few lanes.  For features that are not updated yet,
- * `exponents` has the products minus the terms of the updated features, so that each row of
- * the triangles is read only once.  Several partial sums hide the latency of additions. */
-ALWAYS_INLINE void NAME(binary_few_sweep)(intptr_t n_features, const VECTOR *restrict row,
-                                          const VECTOR *restrict products,
-                                          const VECTOR *restrict slopes, VECTOR *restrict nu,
-                                          VECTOR *restrict exponents,
-                                          NAME(binary_results) *restrict results)
-{
-    memset(results, 0, sizeof(*results));
-    memcpy(exponents, products, (size_t)n_features * sizeof(VECTOR));
-    for (intptr_t k = 0; k < n_features; k++) {
-        VECTOR sums[4] = {{0}, {0}, {0}, {0}};
-        intptr_t j = k + 1;
-        row -= k;
-        for (; j + 4 <= n_features; j += 4)
-            for (int i = 0; i < 4; i++)
-                sums[i] -= row[j + i] * nu[j + i];
-        for (; j < n_features; j++)
-            sums[0] -= row[j] * nu[j];
-        sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        const VECTOR before = exponents[k];
-        NAME(binary_update)(1, slopes, &before, sums, nu + k, exponents + k, results);
-        for (j = k + 1; j < n_features; j++)
-            exponents[j] -= row[j] * nu[k];
-        row += n_features;
-    }
-}
-#endif

@@ -12,7 +12,6 @@ enum { WISHART, GAMMAS, GAMMA };
 enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_SCALES = 8 };
 
 #define LOG_2_ 0.693147180559945309417
-#define LOG_2_PI_ 1.83787706640934548356
 /* Numbers of rows above which components count for learned priors, see `update_hyper`. */
 #define USED_ROWS 0.5
 #define OCCUPIED_ROWS 1e-3
