@@ -85,6 +85,13 @@ def constant(value, share=1.0):
     return change
 
 
+def constants(random, X):
+    values = np.tile(random.integers(0, 2, 200), (N_ROWS, 1))
+    constants = pd.DataFrame(values).add_prefix("constant")
+    X = pd.concat([X.rename(columns=str), constants], axis=1)
+    return permuted_columns(random, X)
+
+
 def copied_column(random, X):
     return X.assign(copy=X[random.choice(list(X))]), None
 
@@ -109,6 +116,8 @@ NUISANCES = {
     "integer": (constant(7), ALL - {"BernoulliMixture"}, "'constant'"),
     "zero": (constant(0), ALL, "'constant'"),
     "one": (constant(1), ALL, "'constant'"),
+    # 200 columns of one value still merge the components of Student mixtures
+    "zeros and ones": (constants, MIXED | {"GaussianMixture", "BernoulliMixture"}, "-"),
     "fraction": (constant(3.4), FRACTIONS, "'constant'"),
     "text": (constant("a"), MIXED, "'constant'"),
     "half one": (constant(1, 0.5), GAPS, "'constant'"),
