@@ -173,7 +173,6 @@ class HalfLife(LearningRate):
     """
 
     forgets = True
-    _parameter_constraints = {"samples": "no_validation"}
 
     samples: Float | Duration = 10_000
 
@@ -444,7 +443,6 @@ class TemperedRate(LearningRate):
     """
 
     _slots = {"learning_rate": Slot(lambda value: _inner_rate(value))}
-    _parameter_constraints = {"learning_rate": "no_validation"}
 
     learning_rate: LearningRate | Float | None = None
 

@@ -475,7 +475,6 @@ class StepSchedule(_Nested):
     """
 
     _parameter_constraints = {
-        "schedule": "no_validation",
         "every": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -539,7 +538,6 @@ class CyclicSchedule(_Nested):
     """
 
     _parameter_constraints = {
-        "schedule": "no_validation",
         "n_cycles": [Interval(Integral, 1, None, closed="left")],
         "period": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }

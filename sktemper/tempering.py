@@ -247,7 +247,6 @@ class Annealing(Tempering):
 
     _slots = {"schedule": Slot(as_schedule)}
     _parameter_constraints = {
-        "schedule": "no_validation",
         "target": [StrOptions(set(TARGETS))],
         "final_temperature": [Interval(Real, 1, None, closed="left")],
     }
@@ -631,7 +630,6 @@ class GlobalTempering(_Ladder):
         "score": [StrOptions({"predictive", "complete"})],
         "target": [StrOptions({"local_step", "likelihood"})],
         "smoothing": [Interval(Real, 0, 1, closed="left")],
-        "cap": "no_validation",
     }
     _want = ("statistics", "bound", "score")
     _auto_priors = "global"

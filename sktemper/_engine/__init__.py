@@ -27,7 +27,7 @@ from ._data import (
 from ._fit import (
     AGAIN,
     FitHooks,
-    Training,
+    TrainingSettings,
     fit,
     is_finished,
     new_states,

@@ -46,7 +46,7 @@ SHARE_COOLED, FEWEST_STEPS, MOST_STEPS = 0.4, 5, STREAM_LENGTH
 POLICIES, HELD_OUT = 2, 3
 
 
-class Training(NamedTuple):
+class TrainingSettings(NamedTuple):
     """Settings of a fit, or of the training on a stream.
 
     Attributes
@@ -390,7 +390,7 @@ def fit(problem, training, starts, n_runs=1, hooks=FitHooks()):  # noqa: B008
     Parameters
     ----------
     problem : Problem
-    training : Training
+    training : TrainingSettings
     starts : iterator of State
     n_runs : int
         Number of the starts.

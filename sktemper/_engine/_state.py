@@ -30,14 +30,6 @@ class _Thinned:
             self.rows = self.rows[::2]
             self.stride *= 2
 
-    def extend(self, rows):
-        if self.stride == 1 and len(self.rows) + len(rows) <= self.limit:
-            self.rows += rows
-            self.count += len(rows)
-            return
-        for row in rows:
-            self.append(row)
-
 
 class _Row(NamedTuple):
     """A step in the history; ``probabilities`` is None if the tempering has no ladder.
@@ -109,9 +101,9 @@ class History:
         table = np.full((n_steps, len(self.columns)), np.nan)
         for name, values in columns.items():
             table[:, self.columns.index(name)] = values
-        rows = [_Row(tuple(values), None) for values in table.tolist()]
-        self._last = rows[-1]
-        self._steps.extend(rows)
+        for values in table.tolist():
+            self._last = _Row(tuple(values), None)
+            self._steps.append(self._last)
 
     def _change_ladder(self, ladder):
         if ladder is not self._ladder and not np.array_equal(ladder, self._ladder):

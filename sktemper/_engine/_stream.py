@@ -44,7 +44,7 @@ class Listener(NamedTuple):
     on_event: Any = lambda stream: None
 
 
-class Chunk(NamedTuple):
+class StreamChunk(NamedTuple):
     """Chunk of a stream with a half-life.
 
     Attributes
@@ -65,7 +65,7 @@ class Chunk(NamedTuple):
 
 
 def chunk_of(problem, rate, state, times, size):
-    """Return a `Chunk` of a stream.
+    """Return a `StreamChunk` of a stream.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def chunk_of(problem, rate, state, times, size):
         # in microseconds as an integer, a long half-life might overflow
         unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
     half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
-    return Chunk(size, stream.half_lives + half_lives, weight, times)
+    return StreamChunk(size, stream.half_lives + half_lives, weight, times)
 
 
 def remember(problem, rate, renewals, state):
@@ -150,7 +150,7 @@ def run_stream(run, tempering, chunk, listener):
     tempering : Tempering
         Tempering of the fits that renewals make; its "auto" parameters are resolved in
         each fit.
-    chunk : Chunk
+    chunk : StreamChunk
     listener : Listener
     """
     problem, policies, state = run.problem, run.policies, run.state

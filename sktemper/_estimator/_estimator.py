@@ -250,12 +250,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     }
     _parameter_constraints: dict = {
         "n_components": [WholeNumber(1)],
-        "tempering": "no_validation",
-        "learning_rate": "no_validation",
-        "gradient_noise": "no_validation",
-        "moves": "no_validation",
-        "half_life": "no_validation",
-        "renewals": "no_validation",
+        **dict.fromkeys((*_slots, "half_life"), "no_validation"),
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [

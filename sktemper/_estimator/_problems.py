@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .._engine import (
     InlineWorkers,
     Problem,
-    Training,
+    TrainingSettings,
     Workers,
     data_of,
     sections_of,
@@ -201,7 +201,7 @@ def are_few(data, limits):
 
 
 def training_settings(estimator, rate=None):
-    """Return the `Training` of the parameters of an estimator.
+    """Return the `TrainingSettings` of an estimator.
 
     Parameters
     ----------
@@ -212,13 +212,13 @@ def training_settings(estimator, rate=None):
         rate = as_learning_rate(estimator.learning_rate, None)
         if rate is not None and rate.forgets:  # a rate for streams only
             rate = None
-    return Training(
+    return TrainingSettings(
         estimator._tempering(),
         rate,
         estimator._noise(),
         estimator._moves(),
         as_renewals(estimator.renewals),
-        **{name: getattr(estimator, name) for name in Training._field_defaults},
+        **{name: getattr(estimator, name) for name in TrainingSettings._field_defaults},
     )
 
 
