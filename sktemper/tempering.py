@@ -384,6 +384,13 @@ _geometric = functools.lru_cache(maxsize=16)(np.geomspace)
 
 
 class _Ladder(Tempering):
+    _parameter_constraints = {
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "temperature_prior": ["array-like", HasMethods("cdf"), None],
+        "partition_priors": ["array-like", StrOptions({"auto"}), None],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "score": [StrOptions({"predictive", "complete"})],
+    }
     #: Functions that return log C of a model, for each word of ``log_partition``.
     _sources: dict = {}
     #: Capabilities that the words of ``log_partition`` require.
@@ -617,17 +624,13 @@ class GlobalTempering(_Ladder):
 
     _slots = {"cap": Slot(lambda value: _as_cap(value), True, "ExponentialSchedule()")}
     _parameter_constraints = {
-        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        **_Ladder._parameter_constraints,
         "max_temperature": [
             Interval(Real, 1, None, closed="neither"),
             StrOptions({"auto"}),
         ],
         "temperatures": ["array-like", None],
-        "temperature_prior": ["array-like", HasMethods("cdf"), None],
-        "partition_priors": ["array-like", StrOptions({"auto"}), None],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
         "log_partition": ["array-like", callable, StrOptions({"quenched", "map"})],
-        "score": [StrOptions({"predictive", "complete"})],
         "target": [StrOptions({"local_step", "likelihood"})],
         "smoothing": [Interval(Real, 0, 1, closed="left")],
     }
@@ -798,13 +801,9 @@ class LocalTempering(_Ladder):
     """
 
     _parameter_constraints = {
-        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        **_Ladder._parameter_constraints,
         "min_inverse_temperature": [Interval(Real, 0, 1, closed="left")],
-        "temperature_prior": ["array-like", HasMethods("cdf"), None],
-        "partition_priors": ["array-like", StrOptions({"auto"}), None],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
         "log_partition": ["array-like", callable, StrOptions({"quenched", "current"})],
-        "score": [StrOptions({"predictive", "complete"})],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }
     cools = False

@@ -19,7 +19,6 @@ from .._engine import (
     State,
     Workers,
     chunk_of,
-    data_of,
     fit,
     new_states,
     plan_stream,
@@ -48,7 +47,7 @@ from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
-from ._choices import choices_of, choose, with_choices
+from ._choices import choices_of, with_choices
 from ._constructors import complete_docstrings
 from ._end_of_fit import (
     has_converged,
@@ -76,13 +75,12 @@ from ._problems import (
     add_labels,
     add_validation,
     are_few,
-    check_names,
-    check_weights,
-    known_names,
     make_problem,
     stream_rate,
     times_of_chunk,
     training_settings,
+    valid_data,
+    valid_weights,
     validated_weight,
     warn_of_light_weights,
     workers_for,
@@ -485,14 +483,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         check_same_rows(**rows, times=times)
 
     def _training_data(self, X, fresh, sample_weight):
-        data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
-        if fresh:
-            choose(self, names=data.feature_names)
-        else:
-            check_names(data, known_names(self))
-        dtype = self._compute_dtype(data) if fresh else self.state_.dtype
-        for matrix in data.validated:
-            self._check_range(matrix, dtype, training=fresh)
+        data = valid_data(self, X, "_validate_training", fresh)
         if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
@@ -572,12 +563,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
         self._check_rows(X, sample_weight, labels)
-        data = data_of(X, self._validation(X, "_validate", reset=False))
-        check_names(data, known_names(self))
-        for matrix in data.validated:
-            self._check_range(matrix, self.state_.dtype)
-        sample_weight = validated_weight(sample_weight, data)
-        check_weights(self, data, sample_weight)
+        data = valid_data(self, X)
+        sample_weight = valid_weights(self, data, sample_weight)
         few = are_few(data, self._inline_limits())
         model = self._fitted_model() if few else self._new_model()
         warn_if_above_one(self)

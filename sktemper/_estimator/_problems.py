@@ -26,7 +26,7 @@ from .._utils._results import new_estimator
 from .._utils._validation import check_unmasked, checked_weights
 from ..learning_rates import HalfLife, LearningRate, as_learning_rate
 from ..renewals import as_renewals
-from ._choices import choices_of
+from ._choices import choices_of, choose
 
 
 class ReadyModel:
@@ -228,8 +228,7 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
     If ``inline`` is True, the calling thread computes, with the cached model for
     calls with few rows.  See `workers_for` for ``is_fit``.
     """
-    sample_weight = validated_weight(sample_weight, data)
-    check_weights(estimator, data, sample_weight)
+    sample_weight = valid_weights(estimator, data, sample_weight)
     if not fresh:
         check_fixed(estimator._fixed(), estimator.state_.fixed or {})
     dtype = estimator._compute_dtype(data) if fresh else estimator.state_.dtype
@@ -247,10 +246,29 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
     )
 
 
-def check_weights(estimator, data, sample_weight):
+def valid_data(estimator, X, method="_validate", fresh=False, dtype=None):
+    """Return the valid `Data` of a user's input, with the columns of the fit.
+
+    ``dtype`` is that of the model, by default that of the fit.
+    """
+    data = data_of(X, estimator._validation(X, method, reset=fresh))
+    if fresh:
+        choose(estimator, names=data.feature_names)
+        dtype = estimator._compute_dtype(data)
+    else:
+        check_names(data, known_names(estimator))
+    for matrix in data.validated:
+        estimator._check_range(matrix, dtype or estimator.state_.dtype, training=fresh)
+    return data
+
+
+def valid_weights(estimator, data, sample_weight):
+    """Return the valid weights of the rows of `Data`, or None."""
+    sample_weight = validated_weight(sample_weight, data)
     if sample_weight is not None:
         for matrix in data.validated:
             estimator._check_weighted(matrix, sample_weight)
+    return sample_weight
 
 
 def add_validation(estimator, problem, X_val):
@@ -258,10 +276,7 @@ def add_validation(estimator, problem, X_val):
     if X_val is None:
         return problem
     try:
-        data = data_of(X_val, estimator._validation(X_val, "_validate", reset=False))
-        check_names(data, known_names(estimator))
-        for matrix in data.validated:
-            estimator._check_range(matrix, problem.model.dtype)
+        data = valid_data(estimator, X_val, dtype=problem.model.dtype)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X_val cannot be scored: {error}") from error

@@ -32,7 +32,7 @@ def new_estimator(estimator, results=(), **parameters):
         Parameters that replace those of the estimator.  The constructor of a subclass
         need not have them.
     """
-    other = type(estimator)(**estimator.get_params(deep=False))
+    other = object.__new__(type(estimator))
     vars(other).update(_other_attributes(estimator) | parameters | dict(results))
     other._result_names = frozenset(results)
     return other
