@@ -162,6 +162,15 @@ class Moves(Policy):
         return best, SAME_BOUND, AT_REST, -math.inf, 0.0
 
 
+#: Constraints of parameters that several moves have.
+CONSTRAINTS = {
+    "n_moves": [Interval(Integral, 0, None, closed="left")],
+    "patience": [Interval(Integral, 1, None, closed="left")],
+    "n_iter": [Interval(Integral, 1, None, closed="left")],
+    "max_samples": [Interval(Integral, 1, None, closed="left")],
+}
+
+
 class NoMoves(Moves):
     """No moves: nothing is proposed (``moves=None``).
 
@@ -211,11 +220,9 @@ class BirthMoves(Moves):
 
     requires = ("births",)
     _parameter_constraints = {
-        "n_moves": [Interval(Integral, 0, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        **CONSTRAINTS,
+        "n_iter": [*CONSTRAINTS["n_iter"], StrOptions({"auto"})],
         "start": [Interval(Real, 1, None, closed="left")],
-        "max_samples": [Interval(Integral, 1, None, closed="left")],
         "only_misfits": ["boolean"],
     }
 
@@ -282,12 +289,7 @@ class SplitMergeMoves(Moves):
     """
 
     requires = ("splits",)
-    _parameter_constraints = {
-        "n_moves": [Interval(Integral, 0, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_samples": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints = CONSTRAINTS
 
     n_moves: Int = 100
     patience: Int = 10
@@ -335,10 +337,8 @@ class ReheatMoves(Moves):
     """
 
     _parameter_constraints = {
-        "n_moves": [Interval(Integral, 0, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        **CONSTRAINTS,
         "start": [Interval(Real, 1, None, closed="neither")],
-        "max_samples": [Interval(Integral, 1, None, closed="left")],
     }
 
     n_moves: Int = 1

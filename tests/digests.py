@@ -18,7 +18,7 @@ OBSCURE = re.compile(
 #: Attributes that may differ between two runs of the same fit: times, results for the
 #: rows of the last call, and the number of passes at the last check for early stopping,
 #: which is set after the last step of a pass.
-TIMES = "seconds", "checked_passes", "training_results"
+TIMES = "seconds", "checked_passes", "labels_and_bound"
 
 
 def fitted(estimator):

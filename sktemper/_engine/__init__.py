@@ -34,10 +34,7 @@ from ._fit import (
     plan_fit,
     plan_stream,
 )
-from ._passes import (
-    predictive_scores,
-    run_pieces,
-)
+from ._passes import predictive_scores, run_pieces
 from ._problem import QUIETLY, Problem
 from ._reservoir import Stream
 from ._state import History, State

@@ -34,11 +34,7 @@ from ._counts import (
 )
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
-from ._estimator import (
-    TemperedEstimator,
-    mean_score,
-    top_words,
-)
+from ._estimator import TemperedEstimator, mean_score, top_words
 from ._mixtures import (
     ACTIVE,
     MixtureMixin,

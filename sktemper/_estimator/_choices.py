@@ -1,6 +1,6 @@
 """What a fit decides besides its parameters: a record in its state."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 
@@ -16,7 +16,7 @@ class Choices:
         Library of the data frames that are returned.
     lengths : Lengths or None
         Numbers of different words of the documents so far.
-    covariance_type : str or None
+    chosen_type : str or None
         Covariance type that stands for "auto".
     is_auto : bool
         Whether the covariance type was "auto".
@@ -28,7 +28,7 @@ class Choices:
         Whether topic 0 has the common words of the others.
     prediction_prior : ndarray or None
         Prior of the topic weights of new documents, see ``fit_prior``.
-    training_results : tuple or None
+    labels_and_bound : tuple or None
         Labels and lower bound of the training rows; None if they do not belong to the
         current parameters.
     """
@@ -36,13 +36,13 @@ class Choices:
     names: Any = None
     library: str = "pandas"
     lengths: Any = None
-    covariance_type: str | None = None
+    chosen_type: str | None = None
     is_auto: bool = False
     subspace: Any = None
     cells: Any = None
     has_common_topic: bool = False
     prediction_prior: Any = None
-    training_results: Any = None
+    labels_and_bound: Any = None
 
 
 def choices_of(estimator):
@@ -60,18 +60,8 @@ def choose(estimator, **choices):
 
 
 # -- fits of earlier versions, whose choices were attributes of the estimator ----------
-EARLIER = {
-    "_names_": "names",
-    "_library_": "library",
-    "_lengths_": "lengths",
-    "_chosen_type_": "covariance_type",
-    "_is_auto_": "is_auto",
-    "_subspace_": "subspace",
-    "_cells_": "cells",
-    "_has_common_topic_": "has_common_topic",
-    "prediction_prior_": "prediction_prior",
-    "_labels_and_bound_": "training_results",
-}
+EARLIER = {f"_{one.name}_": one.name for one in fields(Choices)}
+EARLIER["prediction_prior_"] = "prediction_prior"
 
 
 def with_choices(attributes):

@@ -27,11 +27,7 @@ from .._engine import (
     run_pieces,
     run_stream,
 )
-from .._utils._arguments import (
-    Interval,
-    WholeNumber,
-    positive_int,
-)
+from .._utils._arguments import Interval, WholeNumber, positive_int
 from .._utils._checksums import checked, with_checksum
 from .._utils._frames import check_same_rows
 from .._utils._linalg import one_blas_thread
@@ -56,9 +52,7 @@ from ._end_of_fit import (
     warn_of_a_long_stream,
     warn_of_the_end,
 )
-from ._hooks import (
-    EstimatorHooks,
-)
+from ._hooks import EstimatorHooks
 from ._pickles import (
     NOT_PICKLED,
     OF_PICKLES,
@@ -86,11 +80,6 @@ from ._problems import (
     workers_for,
 )
 
-# -- cache of the model of a fit and its prepared parameters between calls -------------
-
-
-# -- pickles of estimators, which store a version, and checks of loaded pickles --------
-
 
 # -- methods of fitted estimators: scores, bounds, and views of the state --------------
 def _has_sample_temperatures(estimator):
@@ -113,9 +102,6 @@ def mean_score(score, n_held_out):
             "be split into an observed and a held-out half."
         )
     return float(score / n_held_out)
-
-
-# -- streams with a half-life: times of rows -------------------------------------------
 
 
 # -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
@@ -498,7 +484,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _install(self, state, policies):
         """Set the attributes of a fit; `install_results` follows."""
-        state.choices = replace(choices_of(self), training_results=None)
+        state.choices = replace(choices_of(self), labels_and_bound=None)
         vars(self).pop("_begun", None)
         self.state_ = state
         self._loaded = False

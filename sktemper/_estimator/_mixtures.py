@@ -281,14 +281,14 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         prepared = model.prepare(state.globals_, state.hyper)
         labels = np.concatenate(list(problem.map(_labels, prepared, values=known)))
         results = labels, bound
-        state.choices = replace(state.choices, training_results=results)
+        state.choices = replace(state.choices, labels_and_bound=results)
 
     def _advice(self, problem, state):
         return rows_repeat(self, problem.sample[0], len(problem.data))
 
     def _training_results(self):
         self._state()
-        results = choices_of(self).training_results
+        results = choices_of(self).labels_and_bound
         if results is None:
             raise NotFittedError(
                 f"The last fit of this {type(self).__name__} was not completed: it has "

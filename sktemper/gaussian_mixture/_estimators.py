@@ -195,7 +195,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     def _prepare_fit(self, data, sample_weight):
         """Choose the covariance type if it is "auto"."""
         kind, n_scores = self._default_type(), 0
-        choose(self, covariance_type=kind, is_auto=self.covariance_type == "auto")
+        choose(self, chosen_type=kind, is_auto=self.covariance_type == "auto")
         is_low_rank = self.covariance_type == "low_rank"
         if not (self._is_choice() or is_low_rank):
             return
@@ -211,7 +211,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
                 n_scores = chosen_scores(*given, report)
             else:
                 kind, n_scores = chosen_type(*given, report, self._has_subspaces)
-            choose(self, covariance_type=kind)
+            choose(self, chosen_type=kind)
             if n_scores:
                 directions = Directions.of(X, sample_weight)
                 one = OneGaussian.of(directions, float(total))
@@ -239,7 +239,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         """Return the covariance type, with the type that `fit` chose for "auto"."""
         if self.covariance_type != "auto":
             return self.covariance_type
-        return choices_of(self).covariance_type or "full"
+        return choices_of(self).chosen_type or "full"
 
     def _fixed(self):
         fixed = super()._fixed() | {"covariance_type": self._type()}
@@ -420,7 +420,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         other.precisions_ = self.precisions_
         other.precisions_cholesky_ = self.precisions_cholesky_
         other.converged_, other.n_iter_ = True, self.n_iter_
-        other.lower_bound_ = (choices_of(self).training_results or (None, np.nan))[1]
+        other.lower_bound_ = (choices_of(self).labels_and_bound or (None, np.nan))[1]
         other.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             other.feature_names_in_ = self.feature_names_in_
