@@ -25,7 +25,7 @@ from ._data import (
     rows_with,
 )
 from ._fit import (
-    AGAIN,
+    REPEATS,
     FitHooks,
     TrainingSettings,
     fit,

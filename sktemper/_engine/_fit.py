@@ -35,7 +35,7 @@ from ._state import State
 
 # -- plan of a fit: batches, held-out rows, policies and number of passes --------------
 #: Value that replaces the digest of a stream's first rows once the stream has repeated.
-AGAIN = "again"
+REPEATS = "again"
 #: Number of first rows that are compared to detect that a stream repeats.
 ROWS_NOTED = 8
 #: In a stream of unknown length, a schedule with ``length="auto"`` lasts for the share
@@ -253,12 +253,12 @@ def _rows_of_steps(training, state, n_rows):
 
 
 def _noted(first_rows, data):
-    """Return the digest of the first rows of a stream, or AGAIN if it repeats.
+    """Return the digest of the first rows of a stream, or REPEATS if it repeats.
 
     The first rows of each chunk are compared, unless they are empty.
     """
-    if first_rows == AGAIN:
-        return AGAIN
+    if first_rows == REPEATS:
+        return REPEATS
     head = data.parts[0].rows(slice(0, ROWS_NOTED))
     arrays = (head.indices, head.data) if sparse.issparse(head) else (head,)
     if not np.nan_to_num(arrays[-1]).any():
@@ -267,7 +267,7 @@ def _noted(first_rows, data):
     for array in arrays:
         digest.update(np.ascontiguousarray(array).view(np.uint8))
     this = digest.hexdigest()
-    return AGAIN if this == first_rows else first_rows or this
+    return REPEATS if this == first_rows else first_rows or this
 
 
 def is_finished(state):
@@ -475,9 +475,9 @@ class _Fit:
             on_commit()  # a continued fit may have had no pass left, only this
 
         problem.workers.run_whole(keep)
-        hot = state.policies.temperature != 1.0
-        run.moves_were_skipped = any(state.moves.left) and hot and not stopped
-        if not stopped and not hot:
+        is_at_one = state.policies.temperature == 1.0
+        run.moves_were_skipped = any(state.moves.left) and not (is_at_one or stopped)
+        if is_at_one and not stopped:
             run_moves(problem, policies, state, steps("move", after_move), training.tol)
             self._compare(problem, run, on_commit)
         if not tasks_left(state):

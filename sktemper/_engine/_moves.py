@@ -303,7 +303,7 @@ def plain_fit(problem, state, start, n_steps, least, best=-math.inf):
     The steps end if the lower bound rises by less than ``least``, or if it would
     probably not reach ``best``.
     """
-    plain, trials = state.beside(*start), _Trials(problem, state)
+    plain, trials = state.trial(*start), _Trials(problem, state)
     trials.improve(plain, trials.rows, n_steps, given_up=_AtRest(least, best))
     return plain
 
@@ -408,7 +408,7 @@ class _Trials:
         ahead, workers, moves = self._ahead, self.problem.workers, state.moves
         if ahead:
             moves = ahead[-1][0].after(policy, phase, KEYLESS, False)
-        present = state.beside(state.globals_, state.hyper)
+        present = state.trial()
         while len(ahead) < workers.n_threads and moves.left[phase]:
             arguments = policy, present, moves, best
             task = workers.begin(functools.partial(self._alone()._tried, *arguments))
@@ -467,7 +467,7 @@ class _Trials:
         if proposal is None:
             return None
         seed = int(random.integers(2**31))
-        trial = state.beside(proposal.globals_, proposal.hyper, seed)
+        trial = state.trial(proposal.globals_, proposal.hyper, seed)
         return _Attempt(proposal, trial, number, part)
 
     def _part(self, seed, number, most):
@@ -524,7 +524,7 @@ class _Trials:
 
     def _fitted(self, state, part, key, n_steps):
         def bounds(_):
-            present = state.beside(state.globals_, state.hyper)
+            present = state.trial()
             self.improve(present, part, n_steps)
             return self._bounds(present, part)
 
@@ -557,7 +557,7 @@ class _Trials:
         return bounds, model.global_bound(state.globals_, state.hyper)
 
     def settled(self, state):
-        settled = state.beside(state.globals_, state.hyper)
+        settled = state.trial()
         self.improve(settled, self.all_rows.at(slice(None)), SETTLING_STEPS)
         return settled
 
@@ -585,7 +585,7 @@ class _Trials:
         if not (self.model.watches_bound and has_moved):
             return chosen, best
 
-        finished = present.beside(present.globals_, present.hyper)
+        finished = present.trial()
         at_rest = _AtRest(self.least_gain)
         self.improve(finished, self.rows, FINISHING_STEPS, given_up=at_rest)
         reached = self.bound(finished)

@@ -237,13 +237,14 @@ class Problem:
             return self.map(function, prepared, rows)
         return self.map(_with_labels, (function, prepared), rows, labels)
 
-    def bound(self, globals_, hyper, rows=None, scale=1.0):
+    def bound(self, globals_, hyper, rows=None, scale=1.0, prepared=None):
         """Return the evidence lower bound of some rows at T=1, weighted.
 
         The term of the rows is multiplied by ``scale``, if they represent more rows.
         """
         model, weight = self.model, self.sample_weight
-        prepared = model.prepare(globals_, hyper)
+        if prepared is None:
+            prepared = model.prepare(globals_, hyper)
         if weight is None and self.labels is None:
             local_bound = self.sum(_bound, prepared, rows)
         else:

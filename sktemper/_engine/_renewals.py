@@ -89,7 +89,7 @@ class _Renewing:
         )
 
     def trial(self, globals_, hyper, number):
-        return self.state.beside(
+        return self.state.trial(
             globals_, hyper, int(self.random(number).integers(2**31))
         )
 

@@ -382,6 +382,8 @@ class State:
             self, progress=progress, convergence=convergence, policies=policies
         )
 
-    def beside(self, globals_, hyper, seed=None):
-        """Return a new state with these parameters, for steps on a trial."""
+    def trial(self, globals_=None, hyper=None, seed=None):
+        """Return a new state for a trial, with these parameters or the current ones."""
+        if globals_ is None:
+            globals_, hyper = self.globals_, self.hyper
         return State(globals_, hyper, self.seed if seed is None else seed, self.dtype)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .._engine import AGAIN
+from .._engine import REPEATS
 from .._utils._notices import warn_of_fit, warn_once
 from ..schedules import Clock
 
@@ -175,7 +175,7 @@ def warn_if_above_one(estimator):
     state = estimator.state_
     warn_once(
         estimator,
-        "hot",
+        "temperature",
         f"The model is still at temperature {state.policies.temperature:.3g}, above 1, "
         f"after {state.progress.steps} steps: results are not final until it is 1. "
         f"{_remedy_above_one(estimator)}",
@@ -188,7 +188,7 @@ def warn_of_a_long_stream(estimator):
     No warning follows if samples seem to repeat, according to the first rows of chunks.
     """
     total, seen = estimator.total_samples, estimator.n_samples_seen_
-    repeated = estimator.state_.progress.first_rows_digest == AGAIN
+    repeated = estimator.state_.progress.first_rows_digest == REPEATS
     if total is None or seen < MOST_TOTALS * total or repeated:
         return
     warn_once(

@@ -420,7 +420,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         self._check_rows(X, sample_weight, labels)
         earlier = copy_fit(self)
         work = new_estimator(self, fit_results(earlier) if continued else {})
-        work._warned = {"hot": True}  # callbacks may use a model above T=1
+        work._warned = {"temperature": True}  # callbacks may use a model above T=1
         try:
             data = work._training_data(X, not continued, sample_weight)
             if not continued:
@@ -855,7 +855,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 run_stream(run, training.tempering, chunk, listener)
             hooks.store(run)
         if not is_above_one(self):
-            self._warned.pop("hot", None)
+            self._warned.pop("temperature", None)
         warn_of_a_long_stream(self)
         return self
 

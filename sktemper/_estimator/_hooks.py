@@ -73,7 +73,7 @@ class EstimatorHooks(FitHooks):
             **self._arguments,
             reconstruction_attributes=lambda: {
                 "state_": copy.deepcopy(self.estimator.state_),
-                "_warned": {"hot": True},
+                "_warned": {"temperature": True},
             },
         )
 

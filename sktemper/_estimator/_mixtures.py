@@ -277,8 +277,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _finish(self, problem, state):
         model, known = problem.model, problem.labels
-        bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)
+        bound = problem.bound(state.globals_, state.hyper, prepared=prepared)
         labels = np.concatenate(list(problem.map(_labels, prepared, values=known)))
         results = labels, bound
         state.choices = replace(state.choices, labels_and_bound=results)

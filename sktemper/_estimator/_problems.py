@@ -264,10 +264,11 @@ def valid_data(estimator, X, method="_validate", fresh=False, dtype=None):
 
 def valid_weights(estimator, data, sample_weight):
     """Return the valid weights of the rows of `Data`, or None."""
+    if sample_weight is None:
+        return None
     sample_weight = validated_weight(sample_weight, data)
-    if sample_weight is not None:
-        for matrix in data.validated:
-            estimator._check_weighted(matrix, sample_weight)
+    for matrix in data.validated:
+        estimator._check_weighted(matrix, sample_weight)
     return sample_weight
 
 

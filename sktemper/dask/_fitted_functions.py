@@ -185,7 +185,7 @@ def _lazily(estimator, method, X, client, covariates=None):
         estimator._labels_for_predictions(covariates, X)
     # n_jobs=1, because a worker has a thread for each task
     model = portable_copy(estimator, n_jobs=1)
-    model._warned = {"hot": True}
+    model._warned = {"temperature": True}
     meta = _result_of(np.zeros((1, n_features)), model, method, None, {})[:0]
     shape = {"drop_axis": 1}
     if meta.ndim == 2:
