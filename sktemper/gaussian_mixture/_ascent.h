@@ -382,6 +382,19 @@ static int usual_prior(const ascent_block *b, ascent_room *room, const learned_f
     return 0;
 }
 
+static void clear_statistics(const ascent_block *b, ascent_room *room)
+{
+    const size_t K = (size_t)b->n_components, D = (size_t)b->n_features;
+    memset(room->counts, 0, K * sizeof(double));
+    memset(room->sums, 0, K * D * sizeof(double));
+    memset(room->second, 0, (size_t)(room->n_matrices * room->stored) * sizeof(double));
+    if (!b->freedom_of_scales)
+        return;
+    memset(room->scaled, 0, K * sizeof(double));
+    memset(room->of_scales, 0, 5 * K * sizeof(double));
+    memset(room->total, 0, (1 + D + D * (D + 1) / 2) * sizeof(double));
+}
+
 /* components = power * prior + scale * statistics */
 static void target_components(const ascent_block *b, const ascent_room *room,
                               const learned_form *hyper, double power, double *components)
@@ -1068,24 +1081,79 @@ static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
     return 0;
 }
 
+/* See `WithScales.uncertainty`. */
+static double NAME(uncertainty)(const ascent_block *b, const ascent_room *room, intptr_t k)
+{
+    const intptr_t D = b->n_features;
+    const double *factors = room->now.factors + (b->kind == TIED ? 0 : k * room->n_factors);
+    const int is_full = room->is_full;
+    double squares = 0;
+    for (intptr_t i = 0; i < D; i++)
+        for (intptr_t j = is_full ? 0 : i; j <= i; j++) {
+            const double factor = factors[is_full ? i * D + j : i];
+            squares += factor * factor * b->added[b->kind == SPHERICAL ? 0 : j];
+        }
+    return (double)D / room->now.precision[k] + room->now.freedom[k] * squares;
+}
+
+/* Replaces the distances of n samples, which have scales, by shares times scales, and computes
+ * the bounds of the samples and the sums that need the scales. */
+static int NAME(share_scaled)(const ascent_block *b, ascent_room *room, intptr_t first,
+                              intptr_t n)
+{
+    const intptr_t K = b->n_components;
+    const double *powers = room->powers;
+    double factors[ASCENT_ROWS];
+    REAL *shares = room->shares;
+    for (intptr_t k = 0; k < K; k++) {
+        const double uncertain = NAME(uncertainty)(b, room, k);
+        for (intptr_t i = 0; i < n; i++) {
+            const double square = (double)shares[i * K + k];
+            room->squares[k * ASCENT_ROWS + i] =
+                (square < FARTHEST_ROW ? square : FARTHEST_ROW) + uncertain;
+        }
+    }
+    scaled_shares(b, room, powers, n, b->row_bounds + first);
+    if (room->only_bound)
+        return 0;
+    for (intptr_t i = 0; i < n; i++)
+        factors[i] = (b->row_weight ? b->row_weight[first + i] : 1) * powers[1];
+    if (b->learned & LEARNS_SCALES && powers[1] == 1 && powers[2] == 1)
+        add_scales(b, room, n, factors);
+    for (intptr_t i = 0; b->kind == TIED && i < n; i++) {
+        double sum = 0;
+        for (intptr_t at = i; at < K * ASCENT_ROWS; at += ASCENT_ROWS)
+            sum += room->scaled_shares[at] * room->scales[at];
+        shares[i] = (REAL)sum;
+    }
+    if (b->kind == TIED && NAME(add_total)(b, room, first, n))
+        return -1;
+    for (intptr_t k = 0; k < K; k++)
+        for (intptr_t i = 0; i < n; i++) {
+            const double share = room->scaled_shares[k * ASCENT_ROWS + i];
+            room->counts[k] += share * factors[i];
+            shares[i * K + k] = (REAL)(share * room->scales[k * ASCENT_ROWS + i]);
+        }
+    return 0;
+}
+
 /* Computes the local step of the samples from `begin` to `end`: statistics, unless
  * `only_bound`, and the bound.  Returns 0, or -1 if `stop` is set. */
 static int NAME(section_step)(const ascent_block *b, ascent_room *room, intptr_t begin,
                               intptr_t end)
 {
     const intptr_t K = b->n_components, D = b->n_features;
+    const int has_scales = b->freedom_of_scales != 0;
     const double *powers = room->powers;
-    double top = -HUGE_VAL, excluded = -HUGE_VAL, total = 0;
+    double least = -HUGE_VAL, excluded = -HUGE_VAL, total = 0;
     intptr_t n_few;
-    for (intptr_t k = 0; k < K; k++)
-        top = room->constants[k] > top ? room->constants[k] : top;
-    const double least = top - NO_COMPONENT / powers[2];
+    for (intptr_t k = 0; k < K && !has_scales; k++)
+        least = room->constants[k] > least ? room->constants[k] : least;
+    least -= NO_COMPONENT / powers[2];
     for (intptr_t k = 0; k < K; k++)
         if (!(room->constants[k] > least) && room->constants[k] > excluded)
             excluded = room->constants[k];
-    memset(room->counts, 0, (size_t)K * sizeof(double));
-    memset(room->sums, 0, (size_t)(K * D) * sizeof(double));
-    memset(room->second, 0, (size_t)(room->n_matrices * room->stored) * sizeof(double));
+    clear_statistics(b, room);
     n_few = NAME(select_components)(b, room, least);
     if (n_few == 0)
         n_few = NAME(select_components)(b, room, -HUGE_VAL);
@@ -1097,6 +1165,7 @@ static int NAME(section_step)(const ascent_block *b, ascent_room *room, intptr_t
     block.constants = room->few_constants;
     block.powers = powers + 2;
     block.stop = b->steps.stop;
+    block.only_distances = has_scales;
     block.responsibilities = room->shares;
     block.scores = room->scores;
     block.scratch = room->panels;
@@ -1113,6 +1182,8 @@ static int NAME(section_step)(const ascent_block *b, ascent_room *room, intptr_t
             block.samples = room->white;
         }
         if (NAME(mixture_local_step)(&block))
+            return -1;
+        if (has_scales && NAME(share_scaled)(b, room, first, n))
             return -1;
         for (intptr_t i = 0; i < n; i++)
             lowest = bounds[i] < lowest ? bounds[i] : lowest;
@@ -1144,129 +1215,6 @@ LOOP int NAME(gaussian_ascent_section)(ascent_block *b, intptr_t i)
     return NAME(section_step)(b, &room, first, end < b->n_samples ? end : b->n_samples);
 }
 
-/* Computes the local step of all samples, see `section_step`. */
-static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
-                                   const double *powers, int only_bound, double *bound)
-{
-    const intptr_t K = b->n_components, D = b->n_features;
-    room->powers = powers;
-    room->only_bound = only_bound;
-    if (b->n_sections == 1 ? NAME(section_step)(b, room, 0, b->n_samples)
-                           : b->share(b->sharing))
-        return -1;
-    for (intptr_t i = 1; i < b->n_sections; i++) {
-        const ascent_room own = room_of_section(b, i);
-        *room->bound += *own.bound;
-        for (intptr_t k = 0; k < K; k++)
-            room->counts[k] += own.counts[k];
-        for (intptr_t d = 0; d < K * D; d++)
-            room->sums[d] += own.sums[d];
-        for (intptr_t e = 0; e < room->n_matrices * room->stored; e++)
-            room->second[e] += own.second[e];
-    }
-    if (!only_bound)
-        NAME(end_statistics)(b, room, powers[1]);
-    *bound = *room->bound;
-    return 0;
-}
-
-/* See `WithScales.uncertainty`. */
-static double NAME(uncertainty)(const ascent_block *b, const ascent_room *room, intptr_t k)
-{
-    const intptr_t D = b->n_features;
-    const double *factors = room->now.factors + (b->kind == TIED ? 0 : k * room->n_factors);
-    const int is_full = room->is_full;
-    double squares = 0;
-    for (intptr_t i = 0; i < D; i++)
-        for (intptr_t j = is_full ? 0 : i; j <= i; j++) {
-            const double factor = factors[is_full ? i * D + j : i];
-            squares += factor * factor * b->added[b->kind == SPHERICAL ? 0 : j];
-        }
-    return (double)D / room->now.precision[k] + room->now.freedom[k] * squares;
-}
-
-/* Computes the local step of all samples, which have scales. */
-static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
-                                   const double *powers, int only_bound, double *bound)
-{
-    const intptr_t K = b->n_components, D = b->n_features;
-    const int learns = b->learned & LEARNS_SCALES && powers[1] == 1 && powers[2] == 1;
-    double factors[ASCENT_ROWS], ignored[ASCENT_ROWS], total = 0;
-    memset(room->counts, 0, (size_t)K * sizeof(double));
-    memset(room->scaled, 0, (size_t)K * sizeof(double));
-    memset(room->of_scales, 0, (size_t)(5 * K) * sizeof(double));
-    memset(room->total, 0, (size_t)(1 + D + D * (D + 1) / 2) * sizeof(double));
-    memset(room->sums, 0, (size_t)(K * D) * sizeof(double));
-    memset(room->second, 0, (size_t)(room->n_matrices * room->stored) * sizeof(double));
-    NAME(select_components)(b, room, -HUGE_VAL);
-    mixture_block block = {0};
-    block.n_features = D;
-    block.n_components = K;
-    block.means = room->few_means;
-    block.factors = room->few_triangles;
-    block.triangular = b->kind == FULL;
-    block.constants = room->few_constants;
-    block.powers = powers + 2;
-    block.stop = b->steps.stop;
-    block.only_distances = 1;
-    block.responsibilities = room->shares;
-    block.bounds = block.scores = ignored;
-    block.scratch = room->panels;
-    REAL *shares = room->shares;
-    for (intptr_t first = 0; first < b->n_samples; first += ASCENT_ROWS) {
-        const intptr_t left = b->n_samples - first;
-        const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;
-        block.n_samples = n;
-        block.samples = (const REAL *)b->samples + first * D;
-        if (b->kind == TIED) {
-            NAME(whiten)(b, room, n, block.samples, room->white);
-            block.samples = room->white;
-        }
-        if (NAME(mixture_local_step)(&block))
-            return -1;
-        for (intptr_t k = 0; k < K; k++) {
-            const double uncertain = NAME(uncertainty)(b, room, k);
-            for (intptr_t i = 0; i < n; i++) {
-                const double square = (double)shares[i * K + k];
-                room->squares[k * ASCENT_ROWS + i] =
-                    (square < FARTHEST_ROW ? square : FARTHEST_ROW) + uncertain;
-            }
-        }
-        scaled_shares(b, room, powers, n, b->row_bounds + first);
-        for (intptr_t i = 0; i < n; i++) {
-            const double weight = b->row_weight ? b->row_weight[first + i] : 1;
-            total += weight * b->row_bounds[first + i];
-            factors[i] = weight * powers[1];
-        }
-        if (only_bound)
-            continue;
-        if (learns)
-            add_scales(b, room, n, factors);
-        for (intptr_t k = 0; k < K; k++)
-            for (intptr_t i = 0; i < n; i++) {
-                const double share = room->scaled_shares[k * ASCENT_ROWS + i];
-                room->counts[k] += share * factors[i];
-                shares[i * K + k] = (REAL)(share * room->scales[k * ASCENT_ROWS + i]);
-            }
-        if (NAME(add_statistics)(b, room, first, n, K, powers[1]))
-            return -1;
-        if (b->kind != TIED)
-            continue;
-        for (intptr_t i = 0; i < n; i++) {
-            double sum = 0;
-            for (intptr_t at = i; at < K * ASCENT_ROWS; at += ASCENT_ROWS)
-                sum += room->scaled_shares[at] * room->scales[at];
-            shares[i] = (REAL)sum;
-        }
-        if (NAME(add_total)(b, room, first, n))
-            return -1;
-    }
-    if (!only_bound)
-        NAME(end_statistics)(b, room, powers[1]);
-    *bound = total;
-    return 0;
-}
-
 /* Returns the size of the scratch memory. */
 LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
 {
@@ -1292,8 +1240,28 @@ static int NAME(gaussian_local_step)(void *self, const double *powers, int only_
                                      double *bound)
 {
     NAME(gaussian_run) *run = self;
-    return (run->block->freedom_of_scales ? NAME(scaled_local_step) : NAME(ascent_local_step))(
-        run->block, &run->room, powers, only_bound, bound);
+    ascent_block *b = run->block;
+    ascent_room *room = &run->room;
+    const intptr_t K = b->n_components, D = b->n_features;
+    room->powers = powers;
+    room->only_bound = only_bound;
+    if (b->n_sections == 1 ? NAME(section_step)(b, room, 0, b->n_samples)
+                           : b->share(b->sharing))
+        return -1;
+    for (intptr_t i = 1; i < b->n_sections; i++) {
+        const ascent_room own = room_of_section(b, i);
+        *room->bound += *own.bound;
+        for (intptr_t k = 0; k < K; k++)
+            room->counts[k] += own.counts[k];
+        for (intptr_t d = 0; d < K * D; d++)
+            room->sums[d] += own.sums[d];
+        for (intptr_t e = 0; e < room->n_matrices * room->stored; e++)
+            room->second[e] += own.second[e];
+    }
+    if (!only_bound)
+        NAME(end_statistics)(b, room, powers[1]);
+    *bound = *room->bound;
+    return 0;
 }
 
 static double NAME(gaussian_global_bound)(void *self)
