@@ -24,9 +24,12 @@ _SVI_PLUS_CONSTRAINTS = {
 }
 
 
-def training_constructor(types):
-    """Return a decorator that completes the constructor of a general estimator."""
-    return completed(typed_parameters(types, TemperedEstimator))
+def training_constructor(types, cls=TemperedEstimator):
+    """Return a decorator that completes the constructor of a general estimator.
+
+    ``types`` is a `TypedDict` of parameters whose defaults are attributes of ``cls``.
+    """
+    return completed(typed_parameters(types, cls))
 
 
 def _without(mapping, name):

@@ -1,7 +1,5 @@
 """The estimators of the Gaussian mixture."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -71,6 +69,10 @@ if TYPE_CHECKING:
 
 
 # -- the estimators of the Gaussian mixture --------------------------------------------
+CovarianceType = Literal["auto", "full", "low_rank", "tied", "diag", "spherical"]
+WeightPrior = Literal["dirichlet_process", "dirichlet_distribution"]
+Start = Literal["kmeans", "k-means++", "random", "random_from_data"]
+ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
 #: Default of scikit-learn, which ``priors="scikit-learn"`` restores.
 REG_COVAR = 1e-6
 
@@ -126,6 +128,23 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         component of the nearest mean, in standard deviations of the columns.  The fit
         sorts components afterwards.
     """
+
+    max_iter: Int = 100
+    covariance_type: CovarianceType = "auto"
+    weight_concentration_prior_type: WeightPrior = "dirichlet_process"
+    weight_concentration_prior: Float | None = None
+    mean_prior: ArrayLike | None = None
+    mean_precision_prior: Float | None = None
+    covariance_prior: Float | ArrayLike | None = None
+    degrees_of_freedom_prior: Float | None = None
+    reg_covar: Float | Literal["auto"] = "auto"
+    priors: Literal["learned", "scikit-learn"] = "learned"
+    init_params: Start = "kmeans"
+    weights_init: ArrayLike | None = None
+    means_init: ArrayLike | None = None
+    moves: ChosenMoves = None
+    batch_size: Int | Literal["auto"] | None = None
+    verbose_interval: Int = 10
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -393,7 +412,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         used = clusters >= 0
         return (self.predict_proba(X)[:, used] @ _one_hot(clusters[used])).argmax(1)
 
-    def to_sklearn(self) -> GaussianMixture:
+    def to_sklearn(self) -> "GaussianMixture":
         """Return a fitted `sklearn.mixture.GaussianMixture`, for instance for ONNX.
 
         Returns
@@ -671,10 +690,8 @@ def _one_hot(labels):
 class GaussianMixtureParameters(Streaming, total=False):
     """Parameters that the estimators of the model have in common."""
 
-    covariance_type: Literal["auto", "full", "low_rank", "tied", "diag", "spherical"]
-    weight_concentration_prior_type: Literal[
-        "dirichlet_process", "dirichlet_distribution"
-    ]
+    covariance_type: CovarianceType
+    weight_concentration_prior_type: WeightPrior
     weight_concentration_prior: Float | None
     mean_prior: ArrayLike | None
     mean_precision_prior: Float | None
@@ -682,10 +699,10 @@ class GaussianMixtureParameters(Streaming, total=False):
     degrees_of_freedom_prior: Float | None
     reg_covar: Float | Literal["auto"]
     priors: Literal["learned", "scikit-learn"]
-    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"]
+    init_params: Start
     weights_init: ArrayLike | None
     means_init: ArrayLike | None
-    moves: Moves | Literal["birth", "split_merge", "all"] | None
+    moves: ChosenMoves
     verbose_interval: Int
 
 
@@ -756,54 +773,18 @@ class TemperedGaussianMixture(_GaussianMixture):
     (300,)
     """
 
-    @training_constructor(Streaming)
+    @training_constructor(GaussianMixtureParameters, _GaussianMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
-        covariance_type: Literal[
-            "auto", "full", "low_rank", "tied", "diag", "spherical"
-        ] = "auto",
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_process",
-        weight_concentration_prior: Float | None = None,
-        mean_prior: ArrayLike | None = None,
-        mean_precision_prior: Float | None = None,
-        covariance_prior: Float | ArrayLike | None = None,
-        degrees_of_freedom_prior: Float | None = None,
-        reg_covar: Float | Literal["auto"] = "auto",
-        priors: Literal["learned", "scikit-learn"] = "learned",
-        init_params: Literal[
-            "kmeans", "k-means++", "random", "random_from_data"
-        ] = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
         gradient_noise: GradientNoise | None = None,
-        verbose_interval: Int = 10,
-        **parameters: Unpack[Streaming],
+        **parameters: Unpack[GaussianMixtureParameters],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.covariance_type = covariance_type
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.mean_prior = mean_prior
-        self.mean_precision_prior = mean_precision_prior
-        self.covariance_prior = covariance_prior
-        self.degrees_of_freedom_prior = degrees_of_freedom_prior
-        self.reg_covar = reg_covar
-        self.priors = priors
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.moves = moves
         self.gradient_noise = gradient_noise
-        self.verbose_interval = verbose_interval
 
 
 class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
@@ -854,7 +835,7 @@ class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
         *,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
+        moves: ChosenMoves = "all",
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[GaussianMixtureParameters],
     ): ...

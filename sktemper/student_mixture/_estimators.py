@@ -1,7 +1,5 @@
 """The estimators of the Student-t mixture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Real
 from typing import Literal, Unpack
@@ -19,13 +17,15 @@ from .._utils._arguments import Interval
 from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import ON_TEXT, check_numbers
 from ..gaussian_mixture._estimators import (
+    ChosenMoves,
+    Start,
+    WeightPrior,
     _GaussianMixture,
     rows_by_pattern,
     start_and_floor,
 )
 from ..gaussian_mixture._model import COVARIANCE_TYPES
 from ..gaussian_mixture._priors import Priors
-from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
@@ -70,8 +70,7 @@ class _StudentMixture(_GaussianMixture):
     )
     _has_subspaces = False
     impute = to_sklearn = property(_absent)
-    priors, covariance_prior, degrees_of_freedom_prior = "learned", None, None
-    verbose_interval = 10
+    degrees_of_freedom: Float | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -182,14 +181,13 @@ class StudentMixtureParameters(Streaming, total=False):
 
     covariance_type: Literal["auto", "full", "tied", "diag", "spherical"]
     degrees_of_freedom: Float | None
-    weight_concentration_prior_type: Literal[
-        "dirichlet_process", "dirichlet_distribution"
-    ]
+    weight_concentration_prior_type: WeightPrior
     weight_concentration_prior: Float | None
     reg_covar: Float | Literal["auto"]
-    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"]
+    init_params: Start
     weights_init: ArrayLike | None
     means_init: ArrayLike | None
+    moves: ChosenMoves
 
 
 class TemperedStudentMixture(_StudentMixture):
@@ -243,41 +241,17 @@ class TemperedStudentMixture(_StudentMixture):
     (300,)
     """
 
-    @training_constructor(Streaming)
+    @training_constructor(StudentMixtureParameters, _StudentMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | None = None,
-        max_iter: Int = 100,
-        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
-        degrees_of_freedom: Float | None = None,
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_process",
-        weight_concentration_prior: Float | None = None,
-        reg_covar: Float | Literal["auto"] = "auto",
-        init_params: Literal[
-            "kmeans", "k-means++", "random", "random_from_data"
-        ] = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
         gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[Streaming],
+        **parameters: Unpack[StudentMixtureParameters],
     ):
         self.n_components = n_components
         self.tempering = tempering
-        self.covariance_type = covariance_type
-        self.degrees_of_freedom = degrees_of_freedom
-        self.weight_concentration_prior_type = weight_concentration_prior_type
-        self.weight_concentration_prior = weight_concentration_prior
-        self.reg_covar = reg_covar
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.moves = moves
         self.gradient_noise = gradient_noise
 
 
@@ -331,7 +305,7 @@ class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
         *,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
+        moves: ChosenMoves = "all",
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[StudentMixtureParameters],
     ): ...
