@@ -60,27 +60,32 @@ class WishartPrecision:
         Factor of the degrees of freedom in a predictive density.
     number : int
         Number of the law in kernels.
+    copies : int
+        Number of equal factors |Lambda|^(1 / copies).
+    log_scale : float
+        E log x of a Gamma-distributed factor, minus the digamma function of its shape.
     """
 
-    number = 0
+    number, copies, log_scale = 0, 1, LOG_2
+    is_product, width = False, 1.0
 
     def __init__(self, n_features):
         self.n_features = n_features
         self.least, self.shift = n_features - 1.0, float(n_features)
 
+    def halves(self, freedom):
+        """Return the arguments of Gamma functions of a factor, (..., n_arguments)."""
+        return 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
+
     def expected_log(self, freedom):
         """Return E log |Lambda| if the inverse scale is the identity matrix."""
-        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
-        return psi(halves).sum(axis=-1) + self.n_features * LOG_2
+        halves = self.halves(freedom)
+        logs = psi(halves).sum(axis=-1) + halves.shape[-1] * self.log_scale
+        return self.copies * logs
 
     def derivative(self, freedom):
-        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
-        return 0.5 * polygamma(1, halves).sum(axis=-1)
-
-    def log_gammas(self, freedom):
-        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
-        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
-        return gammaln(halves).sum(axis=-1) + 0.5 * self.n_features * LOG_2 * freedom
+        slopes = 0.5 * self.width * self.copies * polygamma(1, self.halves(freedom))
+        return slopes.sum(axis=-1)
 
     def terms(self, precision, freedom, log_determinants):
         """Return terms of lower bounds.
@@ -99,8 +104,6 @@ class WishartPrecision:
         of `terms`; for the others see `Covariance.traces_and_squares`.
         """
         return _kernels.wishart_bounds(self.n_features, power, q, p, traces, squares)
-
-    is_product, width = False, 1.0
 
     def exponent(self, freedom):
         """Return the exponent of a predictive density, without its negative sign."""
@@ -131,15 +134,13 @@ class GammasPrecision(WishartPrecision):
 
     def __init__(self, n_features):
         self.n_features = n_features
-        self.least, self.shift = 0.0, 1.0
+        self.least, self.shift, self.copies = 0.0, 1.0, n_features
 
-    def expected_log(self, freedom):
-        return self.n_features * (psi(0.5 * freedom) + LOG_2)
-
-    def derivative(self, freedom):
-        return 0.5 * self.n_features * polygamma(1, 0.5 * freedom)
+    def halves(self, freedom):
+        return 0.5 * np.asarray(freedom)[..., None]
 
     def log_gammas(self, freedom):
+        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
         halves = 0.5 * freedom
         return self.n_features * (gammaln(halves) + halves * LOG_2)
 
@@ -185,16 +186,11 @@ class GammaPrecision(GammasPrecision):
 
     def __init__(self, n_features):
         self.n_features = n_features
-        self.least, self.shift = 0.0, 1.0 / n_features
-        self.width = float(n_features)
+        self.least, self.shift, self.copies = 0.0, 1.0 / n_features, n_features
+        self.width, self.log_scale = float(n_features), -math.log(0.5 * n_features)
 
-    def expected_log(self, freedom):
-        D = self.n_features
-        return D * (psi(0.5 * D * freedom) - math.log(0.5 * D))
-
-    def derivative(self, freedom):
-        D = self.n_features
-        return 0.5 * D**2 * polygamma(1, 0.5 * D * freedom)
+    def halves(self, freedom):
+        return 0.5 * self.n_features * np.asarray(freedom)[..., None]
 
     def log_gammas(self, freedom):
         halves = 0.5 * self.n_features * freedom

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._families import Mixture
+from .._families import Mixture, MixtureAscent
 from ..model import IllDefined, Powers
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
@@ -267,16 +267,6 @@ def _bound(model, block, weight, partition):
     model = model.resized(len(counts))
     order = model.weights.order(counts)
     sums = Mixture(model.weights.counted(counts[order]), statistics[order])
-    ascent = model.ascent(block, hyper, weight)
-    if ascent is not None:
-        ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
-        return float(ascent.take(STEPS)[1])
-    for _ in range(STEPS):
-        globals_ = model.target(sums, 1.0, Powers(), hyper)
-        prepared = model.prepare(globals_, hyper)
-        shares, _, _ = model.responsibilities(block, prepared)
-        sums = model.statistics(block, shares, hyper, weight, prepared.tables)
-        hyper = model.update_hyper(hyper, globals_, sums, 1.0, 1.0, Powers())
-    globals_ = model.target(sums, 1.0, Powers(), hyper)
-    _, bounds, _ = model.responsibilities(block, model.prepare(globals_, hyper))
-    return float(weight @ bounds + model.global_bound(globals_, hyper))
+    ascent = model.ascent(block, hyper, weight) or MixtureAscent(model, block, weight)
+    ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
+    return float(ascent.take(STEPS)[1])

@@ -100,6 +100,22 @@ def start_and_floor(settings, dtype):
     }
 
 
+def model_of(make, settings, n_features, dtype, others):
+    """Return the model of a class ``make`` for the parameters of an estimator."""
+    priors = Priors(settings, dtype)
+    return make(
+        settings.n_components,
+        n_features,
+        covariance_type=settings.covariance_type,
+        weight_prior=settings.weight_concentration_prior_type,
+        priors=priors,
+        is_wishart=priors.is_wishart(),
+        learned=priors.learned(),
+        dtype=dtype,
+        **others,
+    )
+
+
 #: Largest number of rows, and of multiplications, about a millisecond, for which the
 #: calling thread computes.
 MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 2048, 2**22
@@ -277,18 +293,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         if settings.covariance_type == "low_rank":
             settings, start = settings_of_scores(settings, start)
             make, n_features = LowRankMixtureModel, settings.subspace
-        priors = Priors(settings, dtype)
-        model = make(
-            settings.n_components,
-            n_features,
-            covariance_type=settings.covariance_type,
-            weight_prior=settings.weight_concentration_prior_type,
-            priors=priors,
-            **start,
-            is_wishart=priors.is_wishart(),
-            learned=priors.learned(),
-            dtype=dtype,
-        )
+        model = model_of(make, settings, n_features, dtype, start)
         model.keeps_order = settings.priors == "scikit-learn"
         return model
 

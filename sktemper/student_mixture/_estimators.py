@@ -21,11 +21,11 @@ from ..gaussian_mixture._estimators import (
     Start,
     WeightPrior,
     _GaussianMixture,
+    model_of,
     rows_by_pattern,
     start_and_floor,
 )
 from ..gaussian_mixture._model import COVARIANCE_TYPES
-from ..gaussian_mixture._priors import Priors
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
@@ -83,19 +83,10 @@ class _StudentMixture(_GaussianMixture):
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
-        priors = Priors(settings.replaced(**LEARNED_PRIORS), dtype)
-        return StudentMixtureModel(
-            settings.n_components,
-            n_features,
-            degrees_of_freedom=settings.degrees_of_freedom,
-            covariance_type=settings.covariance_type,
-            weight_prior=settings.weight_concentration_prior_type,
-            priors=priors,
-            **start_and_floor(priors.settings, dtype),
-            is_wishart=priors.is_wishart(),
-            learned=priors.learned(),
-            dtype=dtype,
-        )
+        settings = settings.replaced(**LEARNED_PRIORS)
+        others = start_and_floor(settings, dtype)
+        others["degrees_of_freedom"] = settings.degrees_of_freedom
+        return model_of(StudentMixtureModel, settings, n_features, dtype, others)
 
     def _with_learned_priors(self, model):
         """Return None, because the priors are learned."""
