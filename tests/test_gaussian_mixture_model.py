@@ -147,7 +147,6 @@ def run_kernel(X, means, factors, constants, powers, only_distances=False):
         factors,
         constants,
         np.atleast_1d(powers).astype(float),
-        np.ndim(powers) > 0,
         stop,
         only_distances,
         responsibilities,

@@ -761,20 +761,24 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
     return 0;
 }
 
+/* The log normaliser of a component. */
+static double log_normaliser_at(const ascent_room *room, const usual_form *usual, intptr_t k)
+{
+    const double constant = 0.5 * (double)room->n_features * LOG_2_PI_;
+    return -usual->log_normalisers[k] - constant * (usual->freedom[k] - room->shift);
+}
+
 /* Computes the evidence of all components; returns whether it is ill-defined. */
 static int evidence_of_all(const ascent_block *b, ascent_room *room, const learned_form *hyper,
                            usual_form *usual, double *evidence)
 {
-    const double constant = 0.5 * b->n_features * LOG_2_PI_;
     target_components(b, room, hyper, 1, room->components);
     if (usual_of(b, room, room->components, usual) || usual_prior(b, room, hyper))
         return 1;
-    const double prior =
-        room->prior.log_normalisers[0] + constant * (room->prior.freedom[0] - room->shift);
     *evidence = 0;
     for (intptr_t k = 0; k < b->n_components; k++)
-        *evidence += prior - usual->log_normalisers[k]
-                     - constant * (usual->freedom[k] - room->shift);
+        *evidence += log_normaliser_at(room, usual, k)
+                     - log_normaliser_at(room, &room->prior, 0);
     return 0;
 }
 
@@ -783,13 +787,11 @@ static int evidence_of_all(const ascent_block *b, ascent_room *room, const learn
 static int log_normalisers_of(ascent_block *b, ascent_room *room, intptr_t n,
                               double *components, double *logs)
 {
-    const double constant = 0.5 * b->n_features * LOG_2_PI_;
     b->n_components = n;
     if (usual_of(b, room, components, &room->now))
         return 1;
     for (intptr_t k = 0; k < n; k++)
-        logs[k] = -room->now.log_normalisers[k]
-                  - constant * (room->now.freedom[k] - room->shift);
+        logs[k] = log_normaliser_at(room, &room->now, k);
     return 0;
 }
 

@@ -287,52 +287,43 @@ class GaussianFamily(NormalWishartFamily):
         return family, block.astype(np.float64), tables
 
     def log_predictive(self, block, tables, log_weights=0.0):
-        family, block, tables = self.in_float64(block, tables)
-        usual = tables.usual
-        nu = np.broadcast_to(usual.freedom, usual.precision.shape)
-        spread = (usual.precision + 1.0) / usual.precision
-        logs = self.law.log_student(nu, usual.log_determinants, spread)
-        return logs + log_weights - family._tails(block, tables, nu, spread)
+        each = [slice(k, k + 1) for k in range(len(tables.means))]
+        return self._log_mixtures(block, tables, log_weights, each).T.copy()
 
     def log_mixture(self, block, tables, log_weights):
         """Return log densities of the mixture of the components' predictive densities.
 
         This is the log of the sum of the exponentials of `log_predictive`.
         """
+        return self._log_mixtures(block, tables, log_weights, [slice(None)])[0]
+
+    def _log_mixtures(self, block, tables, log_weights, mixtures):
+        """Return log densities of mixtures of some components, (n_mixtures, n_rows)."""
         family, block, tables = self.in_float64(block, tables)
         usual, law = tables.usual, self.law
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
         spread = (usual.precision + 1.0) / usual.precision
         logs = law.log_student(nu, usual.log_determinants, spread) + log_weights
-        scores, scales, product = np.empty(len(block)), nu * spread, (None, None, None)
-        if law.is_product:
-            scales, product = spread, (self.origin, usual.means, usual.factors)
-        stopped = _kernels.predictive(
-            family._rows_of(block, tables),
-            tables.means,
-            tables.factors,
-            logs,
-            law.exponent(nu),
-            1.0 / (law.width * scales),
-            *product,
-            self.stop,
-            scores,
-        )
-        if stopped:
-            raise Stopped
+        scales = 1.0 / (law.width * (spread if law.is_product else nu * spread))
+        rows, exponents = family._rows_of(block, tables), law.exponent(nu)
+        scores, product = np.empty((len(mixtures), len(block))), (None, None, None)
+        for part, out in zip(mixtures, scores, strict=True):
+            if law.is_product:
+                product = self.origin, usual.means[part], usual.factors[part]
+            stopped = _kernels.predictive(
+                rows,
+                tables.means[part],
+                tables.factors[part],
+                logs[part],
+                exponents[part],
+                scales[part],
+                *product,
+                self.stop,
+                out,
+            )
+            if stopped:
+                raise Stopped
         return scores
-
-    def _tails(self, block, tables, nu, spread):
-        """Return log densities at modes minus at rows, (n_rows, n_components)."""
-        if not self.law.is_product:
-            distances = self.squares(block, tables) / (self.law.width * nu * spread)
-            return self.law.exponent(nu) * np.log1p(distances)
-        rows, usual = block - self.origin, tables.usual
-        out = np.empty((len(block), len(nu)))
-        for k in range(len(nu)):
-            squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2
-            out[:, k] = np.log1p(squares / spread[k]).sum(axis=1)
-        return self.law.exponent(nu) * out
 
 
 # -- tied covariance: one Wishart distribution that all components share ---------------

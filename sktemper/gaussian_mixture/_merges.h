@@ -71,7 +71,6 @@ static int learn_from_clusters(ascent_block *b, ascent_room *room, const merge_s
 /* Computes the natural parameters of the prior, and its log normaliser. */
 static int prior_of_clusters(ascent_block *b, ascent_room *room, merge_state *m)
 {
-    const double constant = 0.5 * b->n_features * LOG_2_PI_;
     b->n_components = 1;
     room->counts[0] = 0;
     memset(room->sums, 0, (size_t)b->n_features * sizeof(double));
@@ -79,8 +78,7 @@ static int prior_of_clusters(ascent_block *b, ascent_room *room, merge_state *m)
     target_components(b, room, &room->present, 1, m->prior);
     if (usual_prior(b, room, &room->present))
         return 1;
-    m->constant = -room->prior.log_normalisers[0]
-                  - constant * (room->prior.freedom[0] - room->shift);
+    m->constant = log_normaliser_at(room, &room->prior, 0);
     return 0;
 }
 
@@ -95,31 +93,23 @@ static void expected_of_clusters(const ascent_block *b, const ascent_room *room,
         const double *factors = q->factors + k * room->n_factors, *means = q->means + k * D;
         const double nu = q->freedom[k];
         double *own = m->expected + k * m->size, *second = own + 1 + D, square = 0;
+        memset(scale, 0, (size_t)(D * D) * sizeof(double));
+        for (intptr_t i = 0; i < D && !room->is_full; i++)
+            scale[i * D + i] = factors[i] * factors[i];
+        if (room->is_full)
+            add_scale(room, 1, factors, scale);
         for (intptr_t i = 0; i < D; i++) {
             double weighted = 0;
-            for (intptr_t j = 0; j < D; j++) {
-                double sum = 0;
-                if (b->kind == FULL)
-                    for (intptr_t l = i > j ? i : j; l < D; l++)
-                        sum += factors[l * D + i] * factors[l * D + j];
-                else if (i == j)
-                    sum = factors[i] * factors[i];
-                scale[i * D + j] = sum;
-                weighted += sum * means[j];
-            }
+            for (intptr_t j = 0; j < D; j++)
+                weighted += scale[i > j ? i * D + j : j * D + i] * means[j];
             own[1 + i] = nu * weighted;
             square += means[i] * weighted;
+            for (intptr_t j = i; j < D && room->is_full; j++)
+                *second++ = (i == j ? -0.5 : -1.0) * nu * scale[j * D + i];
         }
         own[0] = -0.5 * (D / q->precision[k] + nu * square);
-        for (intptr_t i = 0; i < D; i++) {
-            if (b->kind == FULL)
-                for (intptr_t j = i; j < D; j++)
-                    *second++ = (i == j ? -0.5 : -1.0) * nu * scale[i * D + j];
-            else if (b->kind == DIAGONAL)
-                *second++ = -0.5 * nu * scale[i * D + i];
-        }
-        if (b->kind == SPHERICAL)
-            *second++ = -0.5 * D * nu * scale[0];
+        for (intptr_t e = 0; e < room->stored && !room->is_full; e++)
+            *second++ = -0.5 * (double)(D / room->stored) * nu * scale[e * D + e];
         *second = 0.5 * (q->log_precisions[k] - D * LOG_2_PI_);
     }
 }
