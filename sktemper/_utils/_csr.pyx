@@ -85,18 +85,6 @@ def copy_rows(
                 )
 
 
-def is_canonical(const index[::1] starts, const column[::1] columns):
-    """Return whether the columns of each row of a CSR matrix are sorted and distinct.
-    """
-    cdef intptr_t i, n
-    cdef bint rises = True
-    with nogil:
-        for i in range(starts.shape[0] - 1):
-            for n in range(starts[i] + 1, starts[i + 1]):
-                rises = rises and columns[n - 1] < columns[n]
-    return rises
-
-
 cpdef bint is_plain(
     const index[::1] starts, const column[::1] columns, intptr_t n_columns
 ):

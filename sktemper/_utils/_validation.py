@@ -27,13 +27,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._arguments import refuse
-from ._csr import is_canonical, is_plain
+from ._csr import is_plain
 from ._frames import as_frame, is_frame, is_polars
 
 #: Largest absolute value of data, for each dtype that models compute in.
 LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
-#: The same by dtype, because the name of a dtype takes long to build.
-_LARGEST_OF_DTYPE = {np.dtype(name): value for name, value in LARGEST_VALUE.items()}
 #: Largest count, also after multiplication by the weight of its sample.  Products of
 #: larger counts overflow in float32.
 LARGEST_COUNT = 1e30
@@ -49,7 +47,9 @@ SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
 
 def largest_value(dtype):
     """Return the largest allowed absolute value of data for a dtype."""
-    return _LARGEST_OF_DTYPE[np.dtype(dtype)]
+    # the name of a dtype takes long to build
+    is_single = np.dtype(dtype) == np.float32
+    return LARGEST_VALUE["float32" if is_single else "float64"]
 
 
 def check_values(X, dtype, name="X", training=False):
@@ -160,14 +160,6 @@ def check_counts(X, sample_weight):
 #: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
 #: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
-#: Options of `validate_data` that `_is_plainly_valid` supports.
-PLAIN_OPTIONS = {
-    "accept_sparse",
-    "dtype",
-    "ensure_all_finite",
-    "ensure_non_negative",
-    "reset",
-}
 #: Largest number of values that `_is_plainly_valid` inspects.
 FEW_VALUES = 100_000
 #: Remedy in messages about columns that are no numbers.
@@ -280,17 +272,14 @@ def _is_plainly_valid(estimator, X, options):
     warns or raises an error.
     """
     known = vars(estimator)
-    is_known = "feature_names_in_" not in known and PLAIN_OPTIONS.issuperset(options)
-    if options["reset"] or not is_known:
+    if options["reset"] or "feature_names_in_" in known:
         return False
-    if sparse.isspmatrix_csr(X) or type(X) is sparse.csr_array:
-        if options.get("accept_sparse") != "csr":
-            return False
-        values = X.data
-    elif type(X) is np.ndarray:
-        values = X
-    else:
+    is_csr = sparse.isspmatrix_csr(X) or type(X) is sparse.csr_array
+    if is_csr and options.get("accept_sparse") != "csr":
         return False
+    if not is_csr and type(X) is not np.ndarray:
+        return False
+    values = X.data if is_csr else X
     dtype, wanted = values.dtype, options["dtype"]
     if wanted == "numeric":
         is_wanted = dtype.kind in "iu" or dtype in (np.float32, np.float64)
@@ -450,7 +439,7 @@ def _with_true_flags(X):
     neither sum duplicates nor sort.
     """
     starts, columns = np.ascontiguousarray(X.indptr), np.ascontiguousarray(X.indices)
-    if is_canonical(starts, columns):
+    if is_plain(starts, columns, X.shape[1]):
         return X
     other = copy.copy(X)
     is_wrong = other.has_canonical_format

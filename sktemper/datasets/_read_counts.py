@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
 from .._utils._arguments import check_arguments, is_integer, refuse
-from .._utils._csr import is_canonical
+from .._utils._csr import is_plain
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
 from ._lines import LARGEST_SIZE, SIZE, Batches, TextFile, first_that_fails, words_of
@@ -498,7 +498,8 @@ def _parsed_lines(lines, counted=False):
         wrong = indices >= LARGEST_SIZE
         _refuse_pair(chunk, sizes, wrong, f"indices up to {LARGEST_SIZE - 1:,}")
         indices = indices.astype(np.int64)
-        if not is_canonical(np.append(0, np.cumsum(sizes)), indices):
+        starts = np.append(0, np.cumsum(sizes))
+        if not is_plain(starts, indices, LARGEST_SIZE):
             rows = np.repeat(np.arange(len(sizes)), sizes)
             order = np.lexsort((indices, rows))
             pairs = np.array([rows, indices])[:, order]

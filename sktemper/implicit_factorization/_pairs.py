@@ -7,7 +7,7 @@ import numpy as np
 
 from .._families import Moments
 from .._simd.room import empty, zeros
-from .._utils._csr import is_canonical
+from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, sparse_rows
 from .._utils._validation import LARGEST_WEIGHT, check_values
 from ..model import Stopped
@@ -132,7 +132,7 @@ def read_pairs(X, rows, weight_of, target_of):
     ``weight_of`` and ``target_of`` are functions of an array of stored numbers.
     """
     starts, items, values = entries_of_rows(X, rows)
-    if not is_canonical(starts, np.ascontiguousarray(items)):
+    if not is_plain(starts, np.ascontiguousarray(items), X.shape[1]):
         block = sparse_rows(X, rows).astype(np.float64)  # a sum may not fit X.dtype
         block.sum_duplicates()
         starts, items, values = block.indptr, block.indices, block.data

@@ -19,7 +19,7 @@ from scipy.special import logsumexp, psi, softmax
 from .._families import ROWS_ANALYSED, _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._utils._cache import LastCall, are_same_objects
-from .._utils._csr import is_canonical
+from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul
 from .._utils._validation import check_prior
 from ..model import (
@@ -323,7 +323,7 @@ class LDAModel(ConjugateModel):
             X = sparse.csr_array(np.asarray(X[rows], dtype=self.dtype))
             rows = slice(None)
         starts, columns, counts = entries_of_rows(X, rows)
-        if not (counts.all() and is_canonical(starts, columns)):
+        if not (counts.all() and is_plain(starts, columns, self.n_features)):
             shape = len(starts) - 1, self.n_features
             block = sparse.csr_array((counts, columns, starts), shape=shape)
             block = block.astype(self.dtype)  # a sum may exceed the dtype of X
