@@ -554,7 +554,7 @@ def test_columns_of_parquet(pyarrow, tmp_path):
 def test_a_quote_that_is_never_closed(write, pyarrow, monkeypatch):
     from sktemper.datasets import _read_tables
 
-    monkeypatch.setattr(_read_tables, "BLOCK", 1000)
+    monkeypatch.setattr(_read_tables, "BLOCK_BYTES", 1000)
     path = write("a.csv", 'text\ntea\n"' + "rum\n" * 1000)
     with pytest.raises(ValueError, match="a.csv .*a quote is never closed"):
         list(read_text(path))

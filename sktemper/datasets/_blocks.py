@@ -26,7 +26,7 @@ def smallest(low, high):
     return None
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows to be written.
 
     Sparse data have the column ``indices`` of their entries, and ``counts``, the number

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._utils._typing import StrPath
+from .._utils._values import INEXACT
 from ._lines import TextFile, checked_file
 from ._ratings import ratings_matrix
 
@@ -24,8 +25,6 @@ _FILMS = {"ratings.csv": "movies.csv", "ratings.dat": "movies.dat", "u.data": "u
 #: Names of the columns in a header, in lower case and without underscores.
 _COLUMNS = (("userid",), ("movieid", "itemid"), ("rating",))
 _TITLE_COLUMNS = (("movieid", "itemid"), ("title",))
-#: Largest number up to which float64 represents all integers.
-_LARGEST_NUMBER = 2**53
 #: Errors that a damaged zip file raises.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -219,7 +218,7 @@ class _Layout:
         chunk.refuse_any(wrong, f"{self.n_fields} fields, as in the first line")
         table = self._table(chunk, "user, film and rating as numbers")
         labels = table[:, :2]
-        whole = (labels == np.rint(labels)) & (np.abs(labels) < _LARGEST_NUMBER)
+        whole = (labels == np.rint(labels)) & (np.abs(labels) < INEXACT)
         chunk.refuse_any(~whole.all(axis=1), "user and film as whole numbers")
         with np.errstate(over="ignore"):
             ratings = table[:, 2].astype(np.float32)

@@ -11,10 +11,11 @@ from sklearn.utils._param_validation import Options
 from .._utils._arguments import check_arguments, refuse
 from .._utils._extras import missing_packages
 from .._utils._typing import Int, StrPath
+from .._utils._values import INEXACT
 from ._lines import SIZE, Batches, TextFile, checked_file, first_that_fails
 
 #: Number of bytes of a text file with a table that are parsed at a time.
-BLOCK = 2**22
+BLOCK_BYTES = 2**22
 #: Largest number of characters of the names of columns in a message.
 LONGEST_LIST = 800
 #: Extensions of files, before a final ".gz".
@@ -282,7 +283,7 @@ def _cast(values, wanted, name, file, row):
 
 def _whole(values, name, file, row):
     """Return floats as integers."""
-    wrong = ~((values == np.rint(values)) & (np.abs(values) <= 2**53))
+    wrong = ~((values == np.rint(values)) & (np.abs(values) <= INEXACT))
     what = "no whole number up to 2^53; label_type=str reads it as strings"
     _refuse_row(wrong, name, file, row, what)
     return values.astype(np.int64)
@@ -341,7 +342,8 @@ def _errors_name(file):
             raise  # an error of the disk, not of the file's content
         why = str(error)
         if "straddling" in why:
-            why = f"a row is longer than {BLOCK:,} bytes, or a quote is never closed"
+            most = f"{BLOCK_BYTES:,} bytes"
+            why = f"a row is longer than {most}, or a quote is never closed"
         raise ValueError(f"{file} cannot be read: {why}.") from error
 
 
@@ -357,7 +359,7 @@ def _record_batches(file, columns, types):
     delimiter = "\t" if _ending(file) == ".tsv" else ","
     with csv.open_csv(
         file,
-        csv.ReadOptions(block_size=BLOCK, use_threads=False),
+        csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
         csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         csv.ConvertOptions(column_types=types, strings_can_be_null=False),
     ) as reader:

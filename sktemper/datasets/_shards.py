@@ -151,7 +151,7 @@ class ShardWriter:
         """Write the rows of batches, except rows that are already written.
 
         ``stamp(batch, number)`` returns the number of rows and a checksum of a batch,
-        or raises an error.  ``convert(batch, number)`` returns its `Block`.
+        or raises an error.  ``convert(batch, number)`` returns its `RowBlock`.
         ``after(batch)`` is called for each new batch, after its rows were added.
         """
         start, start_row = self.ends[-1] if self.ends else (0, 0)

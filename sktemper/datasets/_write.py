@@ -15,14 +15,12 @@ from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, Int, StrPath
 from .._utils._validation import check_sparse, check_unmasked
-from ._blocks import Block, checksum, smallest
+from .._utils._values import INEXACT
+from ._blocks import RowBlock, checksum, smallest
 from ._collection import Collection
 from ._folder import writing
 from ._shards import PARAMETERS, ShardWriter, check_batches
 from ._words import HashedWords
-
-#: Largest integer up to which float64 represents all integers.
-MOST_EXACT = 2**53
 
 
 @check_arguments(**PARAMETERS)
@@ -113,13 +111,13 @@ def write_counts(
     _check_vectorizer(vectorizer)
     names = _given_names(feature_names, batches, vectorizer)
     if vectorizer is None:
-        source = Matrices()
+        source = MatrixBatches()
     else:
         is_hashing = isinstance(vectorizer, HashingVectorizer)
         has_words = names is None and is_hashing and vectorizer.input != "file"
-        source = Texts(vectorizer, HashedWords(vectorizer) if has_words else None)
+        source = TextBatches(vectorizer, HashedWords(vectorizer) if has_words else None)
     settings = {"kind": "counts", "vectorizer": _described(vectorizer)}
-    return _written(folder, settings, batches, source, names, shard_rows, overwrite)
+    return _written(folder, batches, source, names, shard_rows, overwrite, settings)
 
 
 @completed_by(write_counts, "Returns")
@@ -160,11 +158,11 @@ def write_dense(
     """
     check_batches(batches)
     names = _given_names(feature_names, batches)
-    settings = {"kind": "dense"}
-    return _written(folder, settings, batches, Arrays(), names, shard_rows, overwrite)
+    source, settings = ArrayBatches(), {"kind": "dense"}
+    return _written(folder, batches, source, names, shard_rows, overwrite, settings)
 
 
-def _written(folder, settings, batches, source, names, shard_rows, overwrite):
+def _written(folder, batches, source, names, shard_rows, overwrite, settings):
     """Write the batches of a source, and return the collection."""
     settings |= {
         "shard_rows": str(shard_rows),
@@ -219,7 +217,7 @@ def _described(vectorizer):
 # -- conversion of batches to blocks ---------------------------------------------------
 
 
-class Texts:
+class TextBatches:
     """Batches of texts, whose words a vectorizer counts."""
 
     def __init__(self, vectorizer, hashed):
@@ -241,7 +239,7 @@ class Texts:
 
     def block(self, texts, number):
         self.counts = canonical(self._transformed(texts, number), number)
-        return Block.from_csr(self.counts, stored_counts(self.counts.data, number))
+        return RowBlock.from_csr(self.counts, stored_counts(self.counts.data, number))
 
     def _transformed(self, texts, number):
         try:
@@ -258,7 +256,7 @@ class Texts:
             self.hashed.look_at(texts, self.counts)
 
 
-class Arrays:
+class ArrayBatches:
     names = hashed = None
 
     def stamp(self, X, number):
@@ -277,13 +275,13 @@ class Arrays:
             ensure_all_finite="allow-nan",
             input_name=f"batch {number}",
         )
-        return Block(X, X.shape[1])
+        return RowBlock(X, X.shape[1])
 
     def after(self, X):
         pass
 
 
-class Matrices(Arrays):
+class MatrixBatches(ArrayBatches):
     def stamp(self, X, number):
         if not sparse.issparse(X):
             return super().stamp(X, number)
@@ -293,7 +291,7 @@ class Matrices(Arrays):
 
     def block(self, X, number):
         X = canonical(_two_dimensional(X, number), number)
-        return Block.from_csr(X, stored_counts(X.data, number))
+        return RowBlock.from_csr(X, stored_counts(X.data, number))
 
 
 def checked_names(names):
@@ -364,7 +362,7 @@ def canonical(X, number):
     except ValueError as error:
         raise ValueError(f"Batch {number}: {error}") from error
     if not Y.has_canonical_format:
-        if Y.dtype.kind in "iu" and Y.nnz and Y.data.max() > MOST_EXACT:
+        if Y.dtype.kind in "iu" and Y.nnz and Y.data.max() > INEXACT:
             raise ValueError(f"Batch {number} has integers that no float can hold.")
         # a sum of duplicates may be too large for the dtype
         Y = Y.astype(np.int64 if Y.dtype.kind in "iub" else np.float64)
@@ -401,6 +399,6 @@ def stored(values, low, high, number):
             return small
     if values.dtype.kind == "f":
         return values.astype(np.float32 if values.itemsize <= 4 else np.float64)
-    if max(abs(int(low)), int(high)) > MOST_EXACT:
+    if max(abs(int(low)), int(high)) > INEXACT:
         raise ValueError(f"Batch {number} has integers that no float can hold.")
     return values.astype(np.float64)

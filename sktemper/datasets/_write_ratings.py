@@ -14,13 +14,14 @@ from scipy import sparse
 from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
-from ._blocks import Block
+from .._utils._values import INEXACT
+from ._blocks import RowBlock
 from ._collection import Collection, open_ratings
 from ._files import open_npy, write_npy
 from ._folder import LABELS, writing
 from ._ratings import DUPLICATES, csr_of_keys, labels_of, merged, numbers_of
 from ._shards import PARAMETERS, ShardWriter, check_batches
-from ._write import MOST_EXACT, stored, write_counts
+from ._write import stored, write_counts
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
 #: triples of a run that are inspected to divide the users into ranges.
@@ -206,7 +207,7 @@ class _Merge:
         self.n_ranges, self.n_users = number + 1, self.n_users + len(labels)
         self.user_dtypes.append(labels.dtype)
         X = csr_of_keys(keys, ratings, (len(labels), len(self.items)))
-        return Block.from_csr(sparse.csr_array(X), X.data)
+        return RowBlock.from_csr(sparse.csr_array(X), X.data)
 
     def write_labels(self):
         """Write the labels of users and of items; return a dict of files' checksums."""
@@ -289,7 +290,7 @@ def _check_whole(values, what):
     """Raise unless floats are exact integers."""
     if not ((values == np.rint(values)) & np.isfinite(values)).all():
         raise ValueError(f"{what} have numbers that are not whole.")
-    if values.size and np.abs(values).max() >= MOST_EXACT:
+    if values.size and np.abs(values).max() >= INEXACT:
         raise ValueError(
             f"{what} have floats of 2**53 or more, where neighbouring numbers are not "
             "distinct; give integers or strings."
