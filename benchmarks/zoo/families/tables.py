@@ -10,9 +10,9 @@ from sktemper.datasets import load_election_survey
 
 from .. import real
 from ..core import Data, DataSet, Family, Figure, Method
-from ..measures import partition_figures
 from ..samplers import zipf
 from ..stepmix_peer import fit_stepmix_to_table
+from . import clusters
 
 #: Share of test rows, and their largest number.
 TEST, MOST_TEST = 0.25, 1000
@@ -156,17 +156,11 @@ def has_classes(data):
 
 
 def judge(data, fitted):
-    """Return the figures of labels, and of a held-out density or None.
-
-    A third item of ``fitted`` means that the method got the true number of classes.
-    """
-    labels, score, *extra = fitted
-    found = partition_figures(labels, data.truth["labels"])
+    """Return the figures of labels; one class has no Rand index."""
+    found = clusters.judge(data, fitted)
     if data.truth["n_classes"] == 1:
         del found["ari"]
-    if extra:
-        del found["exact"]
-    return found if score is None else found | {"score": score}
+    return found
 
 
 # -- the family ------------------------------------------------------------------------
@@ -192,8 +186,9 @@ HELD_BACK = {
     "five classes, many shapes": table(2500, 6, [*COLUMNS], 5),
     "four classes, few items": table(1500, 2, [*COLUMNS][:6], 4, separation=1.5),
 }
-REAL = {"iris": (real.iris, False), "wine": (real.wine, False)}
-REAL |= {"breast cancer": (real.breast_cancer, True), "election": (election, True)}
+REAL = {"iris": False, "wine": False, "breast cancer": True}
+REAL = {name: (real.LABELLED[name][0], held) for name, held in REAL.items()}
+REAL["election"] = election, True
 
 FAMILY = Family(
     name="tables",
