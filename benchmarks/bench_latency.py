@@ -28,7 +28,6 @@ from scipy import sparse
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.mixture import BayesianGaussianMixture
 from stages import add_arguments, head_of, run, table
-from topic_models import tomotopy_lda
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, ImplicitFactorization
 
@@ -135,7 +134,7 @@ def gensim(X, n_topics):
 
 def tomotopy(X, n_topics):
     """Return functions that infer the topics of documents, and convert documents."""
-    lda = tomotopy_lda(X, n_topics, 0)
+    lda = corpora.tomotopy_lda(X, n_topics, 0)
     lda.train(20, workers=1)
 
     def made(X):

@@ -5,14 +5,11 @@
     python benchmarks/bench_matrix_factorization.py --quick      # a short trial run
     python benchmarks/bench_matrix_factorization.py --stages     # only the report
 
-The benchmark has stages.  A stage appends the row of each finished fit to its own table
-in ``benchmarks/results/bench_matrix_factorization``; after an interruption it continues
-with the missing rows.  The report is
-``benchmarks/results/bench_matrix_factorization.md``.
+The stages, see `stages.py`, are in ``benchmarks/results/bench_matrix_factorization``,
+and the report is next to this folder.  ``python benchmarks/papers 002.fig1`` compares
+lower bounds.
 
 error   held-out error and calibration on MovieLens-100k, compared with cmfrec and myfm
-
-``python benchmarks/papers 002.fig1`` compares lower bounds.
 
 cmfrec and myfm are left out if they are not installed, and MovieLens if
 ``movielens_100k.npz`` is not in the folder of ``--data``.  Everything runs in one
@@ -73,12 +70,8 @@ def split(ratings, seed):
 
 PLAIN = functools.partial(TemperedMatrixFactorization, tempering=None)
 #: Settings of Paisley et al.: fixed variances and no biases.
-GIVEN = {
-    "biases": False,
-    "noise_type": "common",
-    "noise_variance": 0.5,
-    "component_variance": 1.0,
-}
+FIXED = {"biases": False, "noise_type": "common"}
+FIXED |= {"noise_variance": 0.5, "component_variance": 1.0}
 WARM = Annealing(ConstantSchedule(1.2), target="posterior")
 OURS = {
     "defaults": TemperedMatrixFactorization,
@@ -90,7 +83,7 @@ OURS = {
     "posterior at T=1.2": functools.partial(
         TemperedMatrixFactorization, tempering=WARM
     ),
-    "paper's priors": functools.partial(PLAIN, **GIVEN),
+    "paper's priors": functools.partial(PLAIN, **FIXED),
 }
 
 
@@ -166,9 +159,7 @@ def contestants():
     return found
 
 
-# -- the stages ------------------------------------------------------------------------
-#
-# Each stage yields the keys of a row, and a function that returns its other values.
+# -- the stage -------------------------------------------------------------------------
 
 
 def error_stage(options):
@@ -205,11 +196,7 @@ def table_of_error(frame):
     return table(means.reset_index())
 
 
-#: For each stage: its function, whose docstring is in the report; its heading; its
-#: table.
-STAGES = {
-    "error": (error_stage, "Held-out ratings", table_of_error),
-}
+STAGES = {"error": (error_stage, "Held-out ratings", table_of_error)}
 
 
 def main():

@@ -41,7 +41,6 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 from stages import add_arguments, head_of, run, spread
 from streams import STREAMS, found_topics
-from topic_models import fixed
 
 from sktemper import AnnealedLDA
 
@@ -62,7 +61,7 @@ class Model:
         self.lda.partial_fit(X)
 
     def scoring(self):
-        return fixed(self.components)
+        return corpora.fixed(self.components)
 
     @property
     def components(self):

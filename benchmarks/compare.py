@@ -22,6 +22,7 @@ concerned. OPENBLAS_CORETYPE is ignored: OpenBLAS chooses its kernels itself.
 
 import argparse
 import contextlib
+import json
 import os
 import platform
 import statistics
@@ -30,10 +31,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from checkouts import ONE_THREAD, output_of
-
 ROOT = Path(__file__).resolve().parents[1]
 CASES = Path(__file__).with_name("compare_cases.py")
+#: Variables without which OpenBLAS chooses its kernels itself, and only the first
+#: process compiles the sources.
+LEFT_OUT = "OPENBLAS_CORETYPE", "PYTHONDONTWRITEBYTECODE"
 
 
 def git(*arguments):
@@ -67,11 +69,21 @@ def checkout(commit):
 
 
 def run(folder, *arguments):
-    """Run cases with the package of a folder; return the output, or None on failure."""
-    try:
-        found = output_of(CASES, folder, *arguments, **ONE_THREAD)
-    except subprocess.CalledProcessError:
+    """Run cases with the package of a folder; return the output, or None on failure.
+
+    The errors of the cases go to the standard error of this process.
+    """
+    known = {k: v for k, v in os.environ.items() if k not in LEFT_OUT}
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, CASES, *arguments],
+        env=known | {"PYTHONPATH": str(folder)} | one_thread,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if done.returncode:
         return None
+    found = json.loads(done.stdout.splitlines()[-1])
     if "package" in found and not Path(found["package"]).is_relative_to(folder):
         raise RuntimeError(f"{folder} was to be measured, not {found['package']}.")
     return found

@@ -1,23 +1,25 @@
-"""Corpora of word counts for the benchmarks, split into training and test documents.
+"""Corpora of word counts for the benchmarks, and topics of other packages.
 
-The Debian corpus comes from `sktemper.datasets`. Two other corpora, ``nyt.npz`` (8,447
-x 3,012 word counts) and ``imdb.npz`` (99,772 x 8,000), are read from a folder, see
-`add_argument`.
+Corpora are split into training and test documents.  The Debian corpus comes from
+`sktemper.datasets`.  Two other corpora, ``nyt.npz`` (8,447 x 3,012 word counts) and
+``imdb.npz`` (99,772 x 8,000), are read from a folder, see `add_argument`.
 """
 
 import functools
 import itertools
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from sktemper import TemperedLDA
 from sktemper.datasets import load_debian_descriptions
+from sktemper.learning_rates import AdaptiveRate
 
-#: Number of documents of a test set, and of the training documents for lower bounds.
-N_TEST = N_SAMPLE = 2000
+#: Number of documents of a test set.
+N_TEST = 2000
 
 
 def add_argument(parser):
@@ -34,19 +36,11 @@ def add_argument(parser):
     )
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(NamedTuple):
     """Training documents and test documents."""
 
     train: sparse.csr_matrix
     test: sparse.csr_matrix
-
-    @functools.cached_property
-    def sample(self):
-        """Random rows of the training set, the same for every fit."""
-        n_rows = self.train.shape[0]
-        rows = np.random.default_rng(0).permutation(n_rows)[:N_SAMPLE]
-        return self.train[np.sort(rows)]
 
 
 @functools.lru_cache(maxsize=2)
@@ -78,12 +72,42 @@ def load(name, folder, n_train=None, n_test=N_TEST):
 # -- formats of other packages ---------------------------------------------------------
 
 
-def empty(n_features):
-    """Return a document without words, a matrix of one row."""
-    return sparse.csr_matrix((1, n_features), dtype=np.int32)
-
-
 def documents(X):
     """Yield the indices of words and their counts for each document."""
     for start, stop in itertools.pairwise(X.indptr):
         yield X.indices[start:stop], X.data[start:stop]
+
+
+# -- topics of any package -------------------------------------------------------------
+
+
+def fixed(topics):
+    """Return a fitted estimator of this package with given topics.
+
+    ``init`` sets the topics. A step with an empty document makes the estimator fitted;
+    its learning rate is 0, so that the topics do not change.
+    """
+    lda = TemperedLDA(
+        len(topics), tempering=None, init=topics, learning_rate=AdaptiveRate()
+    )
+    return lda.partial_fit(sparse.csr_matrix((1, topics.shape[1]), dtype=np.int32))
+
+
+def tomotopy_lda(X, n_topics, seed, **priors):
+    """Return tomotopy's untrained model with the documents."""
+    import tomotopy
+
+    lda = tomotopy.LDAModel(k=n_topics, seed=seed, **priors)
+    for words, counts in documents(X):
+        if len(words):
+            lda.add_doc([str(word) for word in np.repeat(words, counts.astype(int))])
+    return lda
+
+
+def tomotopy_topics(lda, n_features):
+    """Return tomotopy's pseudo-counts of words, (n_topics, n_features)."""
+    topics = np.full((lda.k, n_features), lda.eta)
+    topics[:, [int(word) for word in lda.used_vocabs]] = [
+        lda.get_topic_word_dist(k, normalize=False) for k in range(lda.k)
+    ]
+    return topics

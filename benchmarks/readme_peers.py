@@ -21,13 +21,13 @@ import importlib.util
 from importlib import metadata
 
 import numpy as np
+from corpora import tomotopy_lda, tomotopy_topics
 from scipy.optimize import linear_sum_assignment
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import train_test_split
 from stages import add_arguments, head_of, run, spread, timed
-from topic_models import tomotopy_lda, tomotopy_topics
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions, load_python_changes

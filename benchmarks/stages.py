@@ -125,24 +125,22 @@ def report(stages, folder, head):
     print(f"See {path}")
 
 
-def head_of(title, script, *packages, has_tables=True):
+def head_of(title, script, *packages):
     """Return the first lines of a page: commit, date, processor and versions.
 
     ``packages`` are names and versions of other packages, for example "implicit 0.7.3".
-    ``has_tables`` is whether all numbers are stored in tables beside the page.
     """
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
     versions = [f"sktemper {sktemper.__version__}", f"numpy {np.__version__}"]
     versions += [f"scikit-learn {sklearn.__version__}", *packages]
-    tables = "; all numbers are in tables beside this page" if has_tables else ""
     return [
         f"# {title}",
         "",
         f"Made at commit {commit or 'unknown'}, {datetime.now(UTC):%Y-%m-%d}, on one "
         f"thread of {processor()}, kernels for {special.instruction_set}; "
         f"{', '.join(versions)}. `benchmarks/{script}.py` wrote this and describes "
-        f"the measurements{tables}.",
+        "the measurements; all numbers are in tables beside this page.",
     ]
 
 

@@ -126,7 +126,7 @@ class SVIPlusNoise(GradientNoise):
 
     so that the gradient is as noisy as that of a batch of M units, for any S.  The
     Dirichlet(c, ..., c) has c = M / (S - M) - 1 / S.  On text, this noise was no better
-    than plain batches (``benchmarks/quality_lda.py``), so try annealing first.
+    than plain batches (``python benchmarks/papers policies``), so try annealing first.
 
     Parameters
     ----------

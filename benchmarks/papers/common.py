@@ -5,7 +5,7 @@ import argparse
 import corpora
 import numpy as np
 from matplotlib.figure import Figure
-from scipy import stats
+from stages import spread
 
 from sktemper import TemperedLDA
 from sktemper.metrics import completion_log_likelihood
@@ -71,20 +71,20 @@ class Run(argparse.Namespace):
 # -- fits of topics --------------------------------------------------------------------
 
 
-class Scores:
-    """Callback that stores the held-out score and the temperature after each pass."""
+class AfterPass:
+    """Callback that stores a value of the estimator and the data after each pass."""
 
-    def __init__(self, X):
-        self.X, self.scores = X, []
+    def __init__(self, value):
+        self.value, self.values = value, []
 
     def setup(self, estimator, context):
         pass
 
     on_fit_task_begin = teardown = setup
 
-    def on_fit_task_end(self, estimator, context):
+    def on_fit_task_end(self, estimator, context, *, X):
         if context.task_name == "pass":
-            self.scores.append(completion_log_likelihood(estimator, self.X))
+            self.values.append(self.value(estimator, X))
 
 
 def plain(**changes):
@@ -103,10 +103,12 @@ def topic_curves(corpus, settings, seeds, **shared):
     for name, parameters in settings.items():
         curves[name] = []
         for seed in seeds:
-            scores = Scores(corpus.test)
+            scores = AfterPass(
+                lambda lda, _: completion_log_likelihood(lda, corpus.test)
+            )
             lda = TemperedLDA(random_state=seed, **shared | parameters)
             fits[name] = lda.set_callbacks(scores).fit(corpus.train)
-            curves[name].append(scores.scores)
+            curves[name].append(scores.values)
         curves[name] = np.array(curves[name])
     return curves, fits
 
@@ -130,19 +132,14 @@ def compare_topics(run, settings, names=("debian", "nyt", "imdb"), seeds=3, **sh
 # -- tables and pictures ---------------------------------------------------------------
 
 
-def spread(values, digits=3, sign="+"):
-    """Return the mean and its standard error as text."""
-    values = np.asarray(values, dtype=float)
-    error = f" ± {stats.sem(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{values.mean():{sign}.{digits}f}{error}"
-
-
 def print_gains(curves, digits=3):
     """Print final values, and gains over the first curve."""
     base = next(iter(curves.values()))[:, -1]
     for name, values in curves.items():
         last = values[:, -1]
-        print(f"  {name:44}{last.mean():10.{digits}f}  {spread(last - base, digits)}")
+        print(
+            f"  {name:44}{last.mean():10.{digits}f}  {spread(last - base, digits, '+')}"
+        )
     print(flush=True)
 
 
@@ -167,23 +164,6 @@ def draw_curves(run, panels, x, y):
     run.save(picture)
 
 
-class BoundAtOne:
-    """Callback that stores the lower bound at T=1 after each pass."""
-
-    def __init__(self, per_row=False):
-        self.per_row, self.bounds = per_row, []
-
-    def setup(self, estimator, context):
-        pass
-
-    on_fit_task_begin = teardown = setup
-
-    def on_fit_task_end(self, estimator, context, *, X):
-        if context.task_name == "pass":
-            n = X.shape[0] if self.per_row else 1
-            self.bounds.append(estimator.lower_bound(X) / n)
-
-
 def bound_curves(make, settings, X, seeds, n_passes, per_row=False):
     """Return bounds of shape (n_seeds, n_passes), and the fits, of each setting."""
     curves, fits = {}, {}
@@ -191,11 +171,12 @@ def bound_curves(make, settings, X, seeds, n_passes, per_row=False):
         curves[name], fits[name] = [], []
         for seed in seeds:
             data = X(seed) if callable(X) else X
-            followed = BoundAtOne(per_row)
+            n = data.shape[0] if per_row else 1
+            followed = AfterPass(lambda model, X, n=n: model.lower_bound(X) / n)
             model = make(random_state=seed, max_iter=n_passes, tol=0.0, **parameters)
             fits[name].append(model.set_callbacks(followed).fit(data))
             # a batch fit that converged early would keep its last bound
-            rest = [followed.bounds[-1]] * (n_passes - len(followed.bounds))
-            curves[name].append(followed.bounds + rest)
+            bounds = followed.values
+            curves[name].append(bounds + [bounds[-1]] * (n_passes - len(bounds)))
         curves[name] = np.array(curves[name])
     return curves, fits

@@ -1,4 +1,4 @@
-"""001: Mandt, McInerney, Abrol, Ranganath, Blei, Variational tempering, 2016.
+"""001 and 003: Mandt, McInerney, Abrol, Ranganath, Blei, Variational tempering, 2016.
 
 AVI is annealing of the likelihood, VT global and LVT local variational tempering.
 """
@@ -6,8 +6,9 @@ AVI is annealing of the likelihood, VT global and LVT local variational temperin
 import numpy as np
 from common import bound_curves, compare_topics, draw_curves, figure, plain, spread
 from matplotlib.figure import Figure
+from scipy.special import softmax
 
-from sktemper import AnnealedFactorialMixture, TemperedFactorialMixture
+from sktemper import AnnealedFactorialMixture, TemperedFactorialMixture, TemperedLDA
 from sktemper.datasets import make_factorial_mixture
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.metrics import match_components
@@ -176,8 +177,8 @@ def bounds(run):
         for name, values in curves.items():
             last = values[:, -1]
             print(
-                f"  {name:30}{spread(last, 2)}  {spread(last - base, 2):18}"
-                f"{spread(found[name], 2, '')}"
+                f"  {name:30}{spread(last, 2)}  {spread(last - base, 2, '+'):18}"
+                f"{spread(found[name], 2)}"
             )
         print(flush=True)
     draw_curves(run, panels, "iterations", "bound at T=1, nats per sample")
@@ -208,7 +209,10 @@ def faces(run):
                     [face_score(X, policy, variance, init, s) for s in run.all_seeds(3)]
                 )
                 gain = scores[name] - scores["VI"]
-                print(f"  {name:20}{spread(scores[name])}  {spread(gain)}", flush=True)
+                print(
+                    f"  {name:20}{spread(scores[name])}  {spread(gain, sign='+')}",
+                    flush=True,
+                )
             print()
 
 
@@ -237,7 +241,7 @@ def features(run):
     ours = AnnealedFactorialMixture(8, random_state=0).fit(X)
     rows = {"truth": shapes[0]}
     for name, models in fits.items():
-        print(f"  {name:30} shapes found of 8: {spread(found[name], 2, '')}")
+        print(f"  {name:30} shapes found of 8: {spread(found[name], 2)}")
         rows[name] = models[0].components_
     n_found = (match_components(shapes[0], ours.components_)[1] > ALIKE).sum()
     print(f"  {'default estimator, with moves':30} shapes found of 8: {n_found}")
@@ -251,3 +255,30 @@ def features(run):
             ax.imshow(component.reshape(4, 4), cmap="RdBu_r", vmin=-1, vmax=1)
             ax.set(xticks=[], yticks=[])
     run.save(picture)
+
+
+# -- the earlier version of the paper, 003, where VT is called MVI ---------------------
+@figure("003.fig2")
+def distributions(run):
+    """q over temperatures of one abstract: the higher its likelihood, the colder."""
+    ((_, corpus),) = run.texts("debian")
+    picture = Figure(layout="constrained")
+    ax = picture.subplots()
+    # log C of the model's priors, and the distribution for a document of 100 words
+    tempering = GlobalTempering(max_temperature=10)
+    lda = TemperedLDA(20, tempering=tempering, max_iter=1, random_state=0)
+    state = lda.fit(corpus.train).state_.policies.tempering
+    T = 1 / state.inverse_temperatures
+    for score in (-11.45, -8.17, -6.54, -5.52):
+        r = softmax(100 * (score / T - state.log_partition))
+        print(f"  log-likelihood per word {score:7.2f}: T={T[r.argmax()]:5.2f}")
+        ax.plot(T, r, label=f"{score} per word")
+    ax.set(xlabel="T", ylabel="q(T)", xscale="log")
+    ax.legend()
+    run.save(picture)
+
+
+@figure("003.fig3")
+def earlier_topics(run):
+    """LDA: MVI beats SVI like the best AVI; its temperature is not monotone."""
+    topics(run, local=False)

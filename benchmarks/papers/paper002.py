@@ -205,7 +205,7 @@ def clusters(run):
     for name, numbers in found.items():
         times = dict(sorted(collections.Counter(numbers).items()))
         top = np.median(sizes[name], axis=0)[:4].round(2)
-        print(f"  {name:32}clusters {spread(numbers, 1, '')}  {times}  shares {top}")
+        print(f"  {name:32}clusters {spread(numbers, 1)}  {times}  shares {top}")
     picture = Figure(figsize=(3 * len(found), 6), layout="constrained")
     for (above, below), name in zip(
         picture.subplots(2, len(found)).T, found, strict=True

@@ -1,8 +1,8 @@
 """Data of topic models: generated documents of many shapes, and real texts."""
 
 import numpy as np
+from corpora import tomotopy_lda, tomotopy_topics
 from sklearn.decomposition import NMF, LatentDirichletAllocation
-from topic_models import tomotopy_lda, tomotopy_topics
 
 from sktemper import AnnealedLDA
 
