@@ -200,6 +200,16 @@ def assert_same_fit(one, other):
         assert repr(getattr(one, name)) == repr(getattr(other, name))
 
 
+# -- objects of users ------------------------------------------------------------------
+
+
+class Cdf:
+    """A distribution with only the method cdf."""
+
+    def __init__(self, cdf):
+        self.cdf = cdf
+
+
 # -- errors and interruptions ----------------------------------------------------------
 
 

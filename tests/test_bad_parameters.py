@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from fits import Cdf
 from registry import ESTIMATORS
+from scipy import stats
 from sklearn.utils._param_validation import InvalidParameterError
 
 import sktemper
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.schedules import ConstantSchedule, LinearSchedule, StepSchedule
-from sktemper.tempering import Annealing
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 POSITIVE = (0, -1.0, np.nan, np.inf, "symmetric")
 WHOLE = (0, -1, 1.5, "all")
@@ -105,6 +107,88 @@ def test_bad_parameters_are_refused_by_name(name):
                 getattr(estimator, method)(X)
             assert not hasattr(estimator, "state_")
             assert not hasattr(estimator, "n_features_in_")
+
+
+#: Values that do not suit the data or the other parameters: rows of estimators,
+#: parameters and messages. The models have three components.
+NO_FIT = {"validation_fraction": 0.999, "evaluate_every": 1}
+UNSUITABLE = [
+    ("AnnealedLDA", {"doc_topic_prior": np.ones(4)}, r"shape \(4,\); expected \(3,\)"),
+    ("AnnealedLDA", {"doc_topic_prior": np.ones((3, 1))}, "doc_topic_prior has shape"),
+    ("AnnealedLDA", {"doc_topic_prior": [1, 0, 1]}, "doc_topic_prior must be positive"),
+    ("AnnealedLDA", {"doc_topic_prior": [1, np.nan, 1]}, "doc_topic_prior contains"),
+    (
+        "AnnealedLDA",
+        {"topic_word_prior": np.ones(59)},
+        r"expected \(60,\) or \(3, 60\)",
+    ),
+    ("AnnealedLDA", {"topic_word_prior": np.ones((60, 3))}, "word_prior has shape"),
+    ("AnnealedLDA", {"topic_word_prior": np.full(60, -1.0)}, "word_prior must be pos"),
+    ("AnnealedLDA", {"init": np.ones((3, 59))}, r"init has shape \(3, 59\)"),
+    ("AnnealedLDA", {"init": np.zeros((3, 60))}, "init must be positive"),
+    ("AnnealedLDA", NO_FIT, "leaves none"),
+    *(
+        ("AnnealedFactorialMixture", parameters, message)
+        for parameters, message in (
+            ({"inclusion_probability": np.full(2, 0.3)}, r"\(2,\); expected \(3,\)"),
+            ({"inclusion_probability": np.full((3, 1), 0.3)}, "probability has shape"),
+            ({"inclusion_probability": [0.3, 0.3, 1.0]}, r"must be in \(0, 1\)"),
+            ({"inclusion_probability": [0.3, 0.3, np.nan]}, "contains NaN"),
+            ({"init": np.ones((3, 5))}, r"shape \(3, 5\); expected \(3, 6\)"),
+            ({"init": np.full((3, 6), np.nan)}, "init contains NaN"),
+            (NO_FIT, "leaves none"),
+        )
+    ),
+    *(
+        ("AnnealedMatrixFactorization", {"init": init}, message)
+        for init, message in (
+            (np.ones((2, 15)), r"shape \(2, 15\); expected \(3, 15\)"),
+            (np.ones((3, 14)), "init has shape"),
+            (np.full((3, 15), np.nan), "init contains NaN"),
+        )
+    ),
+    *(
+        ("TemperedFactorialMixture", {"tempering": cls(partition_priors=priors)}, what)
+        for cls in (GlobalTempering, LocalTempering)
+        for priors, what in (
+            (np.full(2, 0.5), r"shape \(2,\); expected one inclusion probability"),
+            (np.full((3, 3), 0.5), r"shape \(3, 3\)"),
+            ([[0.5, 0.5, 0.5]], r"shape \(1, 3\)"),
+            ([], r"shape \(0,\)"),
+            (["a", "b", "c"], "could not convert"),
+            ([0.5, 0.5, np.nan], "contains NaN"),
+            ([0.5, 0.5, 1.0], r"in \(0, 1\)"),
+        )
+    ),
+    *(
+        ("TemperedLDA", {"tempering": cls(partition_priors=priors)}, "partition_priors")
+        for cls in (GlobalTempering, LocalTempering)
+        for priors in ((0, 0.1), (-1, 0.1), (np.nan, 0.1), (np.inf, 0.1))
+        + ((0.1,), ([0.1] * 4, 0.1), "b")
+    ),
+    *(
+        ("TemperedLDA", {"tempering": cls(temperature_prior=prior)}, message)
+        for cls in (GlobalTempering, LocalTempering)
+        for prior, message in (
+            (stats.beta, "frozen distribution"),
+            (stats.uniform(1, 2), "no mass"),
+            (stats.norm(-50, 1), "no mass"),
+            (stats.beta(-1, 2), "no valid cdf"),  # NaN
+            (Cdf(lambda b: 0.5), "no valid cdf"),
+            (Cdf(lambda b: 1 - b), "no valid cdf"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "message"), UNSUITABLE)
+def test_parameters_that_do_not_suit_the_data_are_refused(name, parameters, message):
+    row, kind = ESTIMATORS[name]
+    estimator = row.estimator(kind, **parameters)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(row.data(120))
+    assert not hasattr(estimator, "state_")
+    assert not hasattr(estimator, "n_features_in_")
 
 
 def test_the_error_for_a_number_as_schedule_names_a_remedy():

@@ -251,6 +251,7 @@ def greedily_merged(model, partition, least):
     return best
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("weights", ["dirichlet_process", "dirichlet_distribution"])
 @pytest.mark.parametrize("kind", COVARIANCES)
 @pytest.mark.parametrize("least", [1, 4])

@@ -151,6 +151,7 @@ def test_small_cells_have_the_common_prior():
         np.testing.assert_array_equal(known, np.tile(alpha, (len(known), 1)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("concentration", [0.2, 2.0])
 @pytest.mark.parametrize("batch_size", [100, 2000])
 def test_permuted_cells_are_equal_whatever_the_scatter(concentration, batch_size):
@@ -388,6 +389,7 @@ def test_covariates_of_all_kinds():
     assert 5 <= len(lda.cells_) <= 8 and lda.cells_[0][1].right == 40
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", ["D", "us", "ns"])
 def test_dates_are_the_same_in_all_containers(unit):
     X, cells, _, _ = documents(60)

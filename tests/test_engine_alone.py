@@ -27,6 +27,7 @@ def contents(state):
     ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_model_is_fitted_without_an_estimator(row):

@@ -107,6 +107,7 @@ def plans(n_steps=6):
     }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weight_prior", WEIGHTS)
 @pytest.mark.parametrize("prior", PRIORS)
@@ -167,6 +168,7 @@ def test_sections_of_the_rows_add_up(covariance_type, n_sections, monkeypatch):
 # -- splits of a component -------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 9])
 @pytest.mark.parametrize("prior", ["learned", "scikit-learn"])
@@ -250,7 +252,7 @@ def without_ascents(monkeypatch):
     monkeypatch.setattr(GaussianMixtureModel, "ascent", lambda *arguments: None)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_samples", [200, 5000])

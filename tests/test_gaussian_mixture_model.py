@@ -1,10 +1,7 @@
 """The Gaussian mixture: kernel, bound, gradient, predictive density, evidence."""
 
-import os
-
 import numpy as np
 import pytest
-from fits import assert_passes_on
 from scipy import stats
 from scipy.integrate import quad
 from scipy.special import logsumexp, multigammaln, psi, xlogy

@@ -43,7 +43,7 @@ def assert_same(one, other, X, factors, is_close=True):
         assert other.lower_bound(X * factors) == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(
     "cls", [AnnealedGaussianMixture, TemperedGaussianMixture, SVIPlusGaussianMixture]
 )

@@ -23,7 +23,7 @@ from sktemper._utils._validation import LARGEST_WEIGHT, largest_value
 from sktemper.gaussian_mixture._clusters import clusters_of
 from sktemper.model import IllDefined
 from sktemper.noise import SVIPlusNoise
-from sktemper.tempering import GlobalTempering, LocalTempering
+from sktemper.tempering import GlobalTempering
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FAMILIES = {
@@ -268,27 +268,6 @@ def test_wrong_flags_of_sparse_matrices_have_no_effect(family, kind, flag):
     np.testing.assert_array_equal(one.transform(X), other.transform(twice()))
     for part, known in zip((X.data, X.indices, X.indptr), before, strict=True):
         np.testing.assert_array_equal(part, known)
-
-
-@pytest.mark.parametrize("policy", [GlobalTempering, LocalTempering])
-@pytest.mark.parametrize(
-    "priors, what",
-    [
-        ([0.5, 0.5, 0.5], r"shape \(3,\); expected one inclusion probability"),
-        (np.full(3, 0.5), r"shape \(3,\)"),
-        (np.full((2, 2), 0.5), r"shape \(2, 2\)"),
-        ([[0.5, 0.5]], r"shape \(1, 2\)"),
-        ([], r"shape \(0,\)"),
-        (["a", "b"], "could not convert"),
-        ([0.5, np.nan], "contains NaN"),
-        ([0.5, 1.0], r"in \(0, 1\)"),
-    ],
-)
-def test_partition_priors_of_a_wrong_shape(policy, priors, what):
-    tempering = policy(partition_priors=priors)
-    mixture = sktemper.TemperedFactorialMixture(2, tempering=tempering)
-    with pytest.raises(ValueError, match=what):
-        mixture.fit(np.random.default_rng(0).normal(size=(30, 4)))
 
 
 def test_noise_too_small_for_the_ratings():

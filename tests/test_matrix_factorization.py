@@ -569,15 +569,6 @@ def test_a_given_start():
     shared = dict(init=init, max_iter=3)
     one, two = (plain(**{**shared, "random_state": seed}).fit(X) for seed in (0, 5))
     np.testing.assert_array_equal(one.components_, two.components_)
-    for bad, message in (
-        (np.ones((2, 25)), r"init has shape \(2, 25\); expected \(3, 25\)"),
-        (np.ones((3, 24)), "init has shape"),
-        (np.full((3, 25), np.nan), "init contains NaN"),
-    ):
-        model = plain(init=bad)
-        with pytest.raises(ValueError, match=message):
-            model.fit(X)
-        assert not hasattr(model, "n_features_in_")
 
 
 # -- bad input -------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import os
 import numpy as np
 import oracles
 import pytest
-from fits import assert_passes_on
 from scipy import sparse, stats
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar

@@ -645,18 +645,6 @@ def test_impossible_temperatures_of_a_transform(counts, temperature, message):
         lda.transform(counts, temperature=temperature)
 
 
-@pytest.mark.parametrize("tempering", [LocalTempering, GlobalTempering])
-@pytest.mark.parametrize(
-    "priors",
-    [(0, 0.1), (-1, 0.1), (np.nan, 0.1), (np.inf, 0.1), (0.1,), ([0.1] * 3, 0.1), "b"],
-)
-def test_bad_partition_priors(documents, tempering, priors):
-    lda = TemperedLDA(4, tempering=tempering(partition_priors=priors))
-    with pytest.raises(ValueError, match="partition_priors"):
-        lda.fit(documents)
-    assert not hasattr(lda, "state_")
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -26,6 +26,7 @@ def passes(X, covariance_type, labels, weight=None):
     return are_normal(family, block, np.eye(2)[labels], weight)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("covariance_type", TYPES)
 def test_normal_components_pass(covariance_type, law):

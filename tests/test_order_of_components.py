@@ -48,6 +48,7 @@ def unsorted(row, X, **options):
     raise AssertionError("all seeds happen to sort the components")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name, options", CASES)
 def test_fits_end_with_the_largest_component(name, options):
     row = ROWS[name]

@@ -271,6 +271,7 @@ def assert_no_bit_matters(save, estimator, X, n):
     assert n_refused > 0.8 * n - 3 * (0.8 * 0.2 * n) ** 0.5
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [40, pytest.param(600, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("save", [pickle, joblib], ids=["pickle", "joblib"])

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from fits import Hooks, data_of, mixture_of
+from fits import Cdf, Hooks, data_of, mixture_of
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
@@ -559,13 +559,6 @@ def prior_of(policy):
     return state.inverse_temperatures, state.probabilities
 
 
-class Cdf:
-    """A distribution with only the method cdf."""
-
-    def __init__(self, cdf):
-        self.cdf = cdf
-
-
 @pytest.mark.parametrize(
     ("distribution", "weights"),
     [
@@ -592,26 +585,6 @@ def test_a_uniform_prior_weighs_the_rungs_by_their_cells():
     np.testing.assert_allclose(weights, [0.075, *[0.15] * 5, 0.175])
     _, weights = prior_of(GlobalTempering(3, 9.0, temperature_prior=stats.beta(1, 1)))
     np.testing.assert_allclose(weights, [1 / 3, 4 / 9, 2 / 9])  # weights of 1, 1/3, 1/9
-
-
-@pytest.mark.parametrize(
-    ("distribution", "message"),
-    [
-        (stats.beta, "frozen distribution"),
-        (stats.uniform(1, 2), "no mass"),
-        (stats.norm(-50, 1), "no mass"),
-        (stats.beta(-1, 2), "no valid cdf"),  # NaN
-        (Cdf(lambda b: 0.5), "no valid cdf"),
-        (Cdf(lambda b: 1 - b), "no valid cdf"),
-    ],
-)
-@pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
-def test_impossible_priors_are_refused(documents, cls, distribution, message):
-    policy = cls(temperature_prior=distribution)
-    lda = TemperedLDA(3, tempering=policy)
-    with pytest.raises(ValueError, match=message):
-        lda.fit(documents)
-    assert not hasattr(lda, "n_features_in_")
 
 
 # -- learning rates --------------------------------------------------------------------

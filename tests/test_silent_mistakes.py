@@ -507,6 +507,7 @@ def test_a_long_table_is_no_matrix_of_three_items(is_sorted):
                     getattr(cls(2, max_iter=1), method)(form)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [1, 5, 10, 100])
 def test_few_items_are_no_long_table(scale):
     """At most 1 in 200 matrices of three or four items, of stars or of counts."""

@@ -14,7 +14,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sktemper import (
-    AnnealedFactorialMixture,
     AnnealedLDA,
     TemperedFactorialMixture,
     TemperedLDA,
@@ -221,51 +220,6 @@ def test_errors_of_nested_parameters_name_a_policy_that_has_them(shortcut):
 def test_unknown_nested_parameters_are_refused():
     with pytest.raises(ValueError, match="Invalid parameter 'offsett'"):
         AnnealedLDA().set_params(learning_rate__offsett=3)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"doc_topic_prior": np.ones(3)}, r"shape \(3,\); expected \(4,\)"),
-        ({"doc_topic_prior": np.ones((4, 1))}, "doc_topic_prior has shape"),
-        ({"doc_topic_prior": [1, 1, 0, 1]}, "doc_topic_prior must be positive"),
-        ({"doc_topic_prior": [1, 1, np.nan, 1]}, "doc_topic_prior contains NaN"),
-        ({"topic_word_prior": np.ones(59)}, r"expected \(60,\) or \(4, 60\)"),
-        ({"topic_word_prior": np.ones((60, 4))}, "topic_word_prior has shape"),
-        ({"topic_word_prior": np.full(60, -1.0)}, "topic_word_prior must be positive"),
-        ({"init": np.ones((4, 59))}, r"init has shape \(4, 59\)"),
-        ({"init": np.zeros((4, 60))}, "init must be positive"),
-        ({"validation_fraction": 0.999, "evaluate_every": 1}, "leaves none"),
-    ],
-)
-def test_parameters_that_do_not_suit_the_data_are_refused(
-    documents, parameters, message
-):
-    lda = AnnealedLDA(4, **parameters)
-    with pytest.raises(ValueError, match=message):
-        lda.fit(documents)
-    assert not hasattr(lda, "n_features_in_")
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"inclusion_probability": np.full(2, 0.3)}, r"shape \(2,\); expected \(3,\)"),
-        ({"inclusion_probability": np.full((3, 1), 0.3)}, "inclusion_probability has"),
-        ({"inclusion_probability": [0.3, 0.3, 1.0]}, r"must be in \(0, 1\)"),
-        ({"inclusion_probability": [0.3, 0.3, np.nan]}, "contains NaN"),
-        ({"init": np.ones((3, 5))}, r"init has shape \(3, 5\); expected \(3, 6\)"),
-        ({"init": np.full((3, 6), np.nan)}, "init contains NaN"),
-        ({"validation_fraction": 0.999, "evaluate_every": 1}, "leaves none"),
-    ],
-)
-def test_parameters_of_mixtures_that_do_not_suit_the_data_are_refused(
-    samples, parameters, message
-):
-    mixture = AnnealedFactorialMixture(3, **parameters)
-    with pytest.raises(ValueError, match=message):
-        mixture.fit(samples)
-    assert not hasattr(mixture, "n_features_in_")
 
 
 # -- searches --------------------------------------------------------------------------
