@@ -581,11 +581,6 @@ class ProductFamily(Family):
     def log_predictive(self, block, tables, log_weights=0.0):
         logs = np.zeros((len(block), len(tables.parameters)))
         logs += log_weights + np.reshape(block.log_base + block.log_support, (-1, 1))
-        for part, moments, own in self._parts_of(block, tables):
+        for part, moments, own in self.each(block.moments, tables.parameters):
             logs += part.log_predictive(moments, Tables(None, own))
         return logs
-
-    def _parts_of(self, block, tables):
-        """Yield each part with its columns of the moments and of the parameters."""
-        for part, own in zip(self.parts, self.slices, strict=True):
-            yield part, block.moments[:, own], tables.parameters[:, own]

@@ -167,13 +167,8 @@ def entropies_of_merges(
 ):
     """Return the increases of the entropy of responsibilities by merges of two components.
 
-    Parameters
-    ----------
-    shares : ndarray of shape (n_components, n_rows)
-    row_weight : ndarray of shape (n_rows,)
-    pairs : ndarray of shape (n_pairs, 2)
-    least : float
-        Rows count if both responsibilities are larger.
+    ``shares`` has a row for each component, and ``pairs`` one for each merge.  Rows count
+    if both responsibilities are larger than ``least``.
     """
     cdef intptr_t p, i, first, second
     cdef double one, other, both
@@ -295,30 +290,12 @@ def product_ascent(
     tuple state,
     double[::1] row_bounds,
 ):
-    """Take several steps of coordinate ascent, and change the parameters.
+    """Take several steps of coordinate ascent; return the status, ``n_done`` and ``before``.
 
-    Parameters
-    ----------
-    parts : tuple of two ndarray
-        Kinds and sizes of the parts of the family, see `Family.parts_of_kernel`.
-    moments : ndarray of shape (n_samples, n_natural), or tuple of three ndarray
-        Moments of samples; a tuple has the starts, columns and values of CSR.
-    log_base : ndarray of shape (n_samples,) or None
-    row_weight : ndarray of shape (n_samples,) or None
-    prior : ndarray of shape (n_natural,)
-    numbers : tuple of two
-        Whether weights are stick-breaking, and their concentration.
-    steps : tuple
-        See `set_steps`.
-    state : tuple of two ndarray
-        Weights and components, which the call changes.
-    row_bounds : ndarray of shape (n_samples,)
-        Receives the rows' bounds of the last step.
-
-    Returns
-    -------
-    status, n_done : int
-    before : float
+    The struct ``product_block`` in ``_blocks.h`` describes the arguments.  ``parts`` are the
+    kinds and sizes; sparse moments are a tuple of starts, columns and values; ``numbers``
+    are whether weights are stick-breaking, and their concentration; for ``steps`` see
+    `set_steps`.  The call changes ``state``, the weights and the components.
     """
     cdef product_block block
     cdef int status
@@ -350,16 +327,8 @@ def product_split(
 ):
     """Return the best split of a component, see `best_split` in ``_births.py``.
 
-    Parameters
-    ----------
-    parts, moments, prior
-        As in `product_ascent`.
-    coordinates : ndarray of shape (n_samples, n_coordinates), or (n_entries,)
-        Coordinates of samples, or entries at the places of sparse moments.
-    weight : ndarray of shape (n_samples,)
-    whole : Whole
-    axes : ndarray of shape (3, n_coordinates)
-        Starts of the principal axes, which the call changes, and a random axis.
+    The struct ``product_split_block`` in ``_blocks.h`` describes the arguments, of which
+    ``whole`` is a `Whole`, and `product_ascent` the first two.
     """
     cdef product_split_block block
     cdef const double[::1] entries, statistics

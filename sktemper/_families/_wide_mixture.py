@@ -163,7 +163,7 @@ def rows_at(columns, others, rows):
 MOST_DENSE_COLUMNS = 4096
 
 
-class Prepared(NamedTuple):
+class PreparedColumns(NamedTuple):
     """Values for local steps of a mixture in which few columns had entries.
 
     Kept columns are the columns that had entries.  Tables have ``n_each`` rows for each
@@ -333,11 +333,12 @@ class WideMixtureModel(MixtureModel):
         expected = self.select(columns).family.expected(narrow).T.copy()
         empty_row = self.empty_value(columns, expected)
         log_weights = self.weights.expected_log(globals_.weights)
-        return Prepared(columns, log_weights, expected, empty_row, globals_, hyper)
+        given = globals_, hyper
+        return PreparedColumns(columns, log_weights, expected, empty_row, *given)
 
     def _prepared_dense(self, prepared):
         """Return the values for blocks that are not `Entries`."""
-        if not isinstance(prepared, Prepared):
+        if not isinstance(prepared, PreparedColumns):
             return prepared
         return self._dense_cache.result(
             prepared, lambda wide: self.prepare(_dense(wide.globals_), wide.hyper)
@@ -379,16 +380,21 @@ class WideMixtureModel(MixtureModel):
             globals_.components.check(self.n_features)
 
     # -- the step ----------------------------------------------------------------------
-    def local_step(self, block, prepared, request):
+    def _alike(self, block, prepared):
+        """Return a block and values, both of all columns or both of those with entries.
+
+        They follow the model that computes with them.
+        """
         if not isinstance(block, Entries):
-            prepared = self._prepared_dense(prepared)
-            return super().local_step(block, prepared, request)
-        if not isinstance(prepared, Prepared):
-            whole = self.select(None)
-            block = whole.take(block.X, slice(None))
-            return whole.local_step(block, prepared, request)
-        block = self._aligned(block, prepared.columns)
-        return super().local_step(block, prepared, request)
+            return self, block, self._prepared_dense(prepared)
+        if isinstance(prepared, PreparedColumns):
+            return self, self._aligned(block, prepared.columns), prepared
+        whole = self.select(None)
+        return whole, whole.take(block.X, slice(None)), prepared
+
+    def local_step(self, block, prepared, request):
+        model, *given = self._alike(block, prepared)
+        return MixtureModel.local_step(model, *given, request)
 
     def n_observed(self, block):
         if isinstance(block, Aligned):
@@ -430,12 +436,9 @@ class WideMixtureModel(MixtureModel):
         )
 
     def predictive_scores(self, block, prepared):
-        if not isinstance(block, Entries):
-            return super().predictive_scores(block, self._prepared_dense(prepared))
-        if not isinstance(prepared, Prepared):
-            whole = self.select(None)
-            return whole.predictive_scores(whole.take(block.X, slice(None)), prepared)
-        block = self._aligned(block, prepared.columns)
+        model, block, prepared = self._alike(block, prepared)
+        if not isinstance(block, Aligned):
+            return MixtureModel.predictive_scores(model, block, prepared)
         logs = self.predictive(block, prepared)
         logs = logs + self.weights.log_mean(prepared.globals_.weights)
         return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
@@ -448,28 +451,17 @@ class WideMixtureModel(MixtureModel):
         return view.model.search(view.block, shares, view.hyper(hyper), row_weight)
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        arguments = random, row_weight
+    def _proposed(self, propose, globals_, hyper, block, *given):
+        """Return the proposal of a method of `MixtureModel`, or None."""
         if not isinstance(block, Entries):
-            return super().propose_birth(_dense(globals_), hyper, block, *arguments)
+            return propose(self, _dense(globals_), hyper, block, *given)
         view = self._view(block, globals_)
-        proposed, _ = view.model.propose_birth(
-            view.globals_(globals_), view.hyper(hyper), view.block, *arguments
-        )
-        return view.widened(proposed, self.n_features), hyper
+        priors = view.hyper(hyper)
+        found = propose(view.model, view.globals_(globals_), priors, view.block, *given)
+        return found and (view.widened(found[0], self.n_features), hyper, *found[2:])
 
-    def propose_split_merge(
-        self, globals_, hyper, block, random, refused, row_weight=None
-    ):
-        arguments = random, refused, row_weight
-        if not isinstance(block, Entries):
-            globals_ = _dense(globals_)
-            return super().propose_split_merge(globals_, hyper, block, *arguments)
-        view = self._view(block, globals_)
-        proposal = view.model.propose_split_merge(
-            view.globals_(globals_), view.hyper(hyper), view.block, *arguments
-        )
-        if proposal is None:
-            return None
-        proposed, _, key = proposal
-        return view.widened(proposed, self.n_features), hyper, key
+    def propose_birth(self, *given):
+        return self._proposed(MixtureModel.propose_birth, *given)
+
+    def propose_split_merge(self, *given):
+        return self._proposed(MixtureModel.propose_split_merge, *given)

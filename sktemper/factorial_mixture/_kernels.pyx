@@ -36,20 +36,11 @@ def local_step(
 ):
     """Optimise the (tempered) bound of each sample over the features' probabilities.
 
-    Each sweep updates the probabilities p of the features in their order, by
-    ``logit(p_k) = power * (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
-
     The struct ``binary_block`` in ``_blocks.h`` describes the arguments.  If
     ``gram_per_sample``, ``gram`` is a result of `grams`.  There is no cooling of a sample
     whose factor in ``heats`` is infinite or NaN.  The sweeps of a sample end when no
-    probability changes by ``tol`` in a sweep, or after ``max_iter`` sweeps, without
-    those of the cooling.  ``probabilities`` has the initial ones, and the optimum on
-    return; it and the arrays after it are outputs.
-
-    Returns
-    -------
-    n_iterations : int
-        Number of sweeps, summed over the samples; -1 if stopped.
+    probability changes by ``tol`` in a sweep, or after ``max_iter`` sweeps, without those of
+    the cooling.  Returns the number of all sweeps, or -1 if stopped.
     """
     cdef binary_block block
     cdef int status
@@ -95,13 +86,8 @@ def grams(
 ):
     """Write the gram of each sample, computed from observed dimensions, into ``out``.
 
-    The struct ``grams_block`` in ``_blocks.h`` describes the arguments, but here
-    ``means`` has the shape (n_features, n_dimensions).
-
-    Returns
-    -------
-    status : int
-        -1 if stopped, otherwise 0.
+    The struct ``grams_block`` in ``_blocks.h`` describes the arguments, but here ``means``
+    has the shape (n_features, n_dimensions).  Returns -1 if stopped, otherwise 0.
     """
     cdef grams_block block
     cdef int status
@@ -144,36 +130,12 @@ def ascent(
     double[::1] iterations,
     double[::1] row_bounds,
 ):
-    """Take several steps of coordinate ascent, and change the parameters.
+    """Take several steps of coordinate ascent.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n_samples, n_dimensions)
-    squares : ndarray of shape (n_samples,)
-    row_weight : ndarray of shape (n_samples,) or None
-    options : tuple of five int
-        ``structured``, ``learned``, ``keeps_local``, ``has_local`` and ``max_iter``, see
-        `factorial_block`.
-    numbers : tuple of five float
-        ``component_variance``, ``least_noise``, ``least_inclusion``, ``cooling`` and
-        ``tol``.
-    steps : tuple
-        See `set_steps`.
-    state : tuple of four ndarray
-        Precision, weighted means, inclusion probabilities, and the noise variance of
-        shape (1,), which the call changes.
-    probabilities : ndarray of shape (n_samples, n_features)
-        Those of the last step, which the call changes if ``keeps_local``.
-    iterations : ndarray of shape (n_steps,)
-        Receives the mean numbers of sweeps over a row.
-    row_bounds : ndarray of shape (n_samples,)
-        Receives the rows' bounds of the last step.
-
-    Returns
-    -------
-    status, n_done : int
-    before : float
-    has_local : bool
+    The struct ``factorial_block`` in ``_blocks.h`` describes the arguments, and `set_steps`
+    the steps.  The call changes ``state``: the precision, weighted means, inclusion
+    probabilities, and the noise variance of shape (1,).  It changes ``probabilities`` if
+    they are kept.  Returns the status, ``n_done``, ``before`` and ``has_local``.
     """
     cdef factorial_block block
     cdef int status
