@@ -19,7 +19,7 @@ from ._critical import (
     leading_axes,
     sample_counts,
 )
-from ._dirichlet import LEAST_CONCENTRATION, WEIGHTS
+from ._dirichlet import CONCENTRATION, LEAST_CONCENTRATION, WEIGHTS
 from ._family import (
     ONCE,
     Family,

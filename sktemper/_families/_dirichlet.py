@@ -4,9 +4,12 @@ Parameters of weights are natural parameters without the base measure: the expon
 the weights, or of the two parts of each stick.
 """
 
+from numbers import Real
+
 import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, polygamma, psi
 
+from .._utils._arguments import Interval
 from .._utils._cache import LastCall
 
 
@@ -65,6 +68,8 @@ def log_draws(concentration, random, axis=-1):
 #: The natural parameter is the concentration minus 1.  A smaller concentration would
 #: be rounded to 0.
 LEAST_CONCENTRATION = 1e-12
+#: Valid values of a concentration, as a parameter of an estimator.
+CONCENTRATION = Interval(Real, LEAST_CONCENTRATION, None, closed="left")
 #: Components are ordered by their numbers of samples, rounded to this number of
 #: decimals.  Further decimals are rounding errors.
 ORDER_DECIMALS = 6

@@ -30,7 +30,7 @@ from .._estimator import (
     warn_once,
     widened_for,
 )
-from .._families import LEAST_CONCENTRATION
+from .._families import CONCENTRATION
 from .._utils._arguments import Interval, positive_int
 from .._utils._frames import completed
 from .._utils._results import copy_fit
@@ -46,11 +46,8 @@ from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
-        "weight_concentration_prior": [
-            Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
-            None,
-        ],
+        "feature_prior": [CONCENTRATION],
+        "weight_concentration_prior": [CONCENTRATION, None],
     }
     _fixed_by_fit = ("n_components", "feature_prior", "weight_concentration_prior")
     expand_features, drop_features = expand_features, drop_features
@@ -191,10 +188,7 @@ class TemperedMultinomialMixture(_DiscreteMixture):
     _model = MultinomialMixtureModel
     _parameter_constraints = {
         **_DiscreteMixture._parameter_constraints,
-        "feature_prior": [
-            *_DiscreteMixture._parameter_constraints["feature_prior"],
-            StrOptions({"auto"}),
-        ],
+        "feature_prior": [CONCENTRATION, StrOptions({"auto"})],
     }
 
     def __sklearn_tags__(self):

@@ -25,7 +25,7 @@ from .._estimator import (
     plain_is_better,
     training_constructor,
 )
-from .._utils._arguments import Interval
+from .._utils._arguments import POSITIVE, Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
 from .._utils._typing import ArrayLike, Float, Int
@@ -148,8 +148,8 @@ class TemperedFactorialMixture(
             "array-like",
             None,
         ],
-        "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
-        "component_variance": [Interval(Real, 0, None, closed="neither"), None],
+        "noise_variance": [POSITIVE, None],
+        "component_variance": [POSITIVE, None],
         "posterior": [StrOptions({"structured", "factorized"})],
         "init": [StrOptions(set(STARTS)), "array-like"],
         "local_cooling": [Interval(Real, 1, None, closed="neither"), None],

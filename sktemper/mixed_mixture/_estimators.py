@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
@@ -37,8 +36,8 @@ from .._estimator import (
     warn_of_columns,
     workers_for,
 )
-from .._families import LEAST_CONCENTRATION
-from .._utils._arguments import Interval, WholeNumber, refuse
+from .._families import CONCENTRATION
+from .._utils._arguments import WholeNumber, refuse
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import is_first, warn
@@ -213,11 +212,8 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         "kinds": [str, dict, Sequence, "array-like"],
         "categories": [dict, None],
         "n_bins": [WholeNumber(2)],
-        "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
-        "weight_concentration_prior": [
-            Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
-            None,
-        ],
+        "feature_prior": [CONCENTRATION],
+        "weight_concentration_prior": [CONCENTRATION, None],
     }
     _fixed_by_fit = (
         "n_components",
