@@ -38,19 +38,6 @@ typedef struct {
     REAL *left_pairs;                    /* (n_features, FEW_LANES, 2): nu, exponents */
 } PANEL;
 
-/* Index of the lowest bit that is set. */
-static inline intptr_t NAME(lowest_bit)(uint64_t bits)
-{
-#ifdef __GNUC__
-    return __builtin_ctzll(bits);
-#else
-    intptr_t lowest = 0;
-    while (!(bits >> lowest & 1))
-        lowest++;
-    return lowest;
-#endif
-}
-
 /* Computes the entropies of the samples that have left their lanes.  The term of a feature is
  * -log max(p, 1 - p) + |logit p| min(p, 1 - p). */
 static void NAME(binary_entropies)(PANEL *panel)
@@ -153,8 +140,9 @@ ALWAYS_INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
 /* Replaces the samples in flagged lanes by the next samples. */
 static PLAIN_LOOPS void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_t flags)
 {
-    for (; flags; flags &= flags - 1) {
-        const intptr_t lane = first + NAME(lowest_bit)(flags);
+    for (intptr_t lane = first; flags; lane++, flags >>= 1) {
+        if (!(flags & 1))
+            continue;
         if (((const INTEGER *)panel->busy)[lane])
             NAME(leave_lane)(panel, lane);
         if (panel->next < panel->block->n_samples)
