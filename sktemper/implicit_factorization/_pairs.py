@@ -1,11 +1,12 @@
 """Pairs of a block of users, and their statistics."""
 
+from collections import namedtuple
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from .._families import Moments
+from .._families import EntriesMixin, EntryStatistics
 from .._simd.room import empty, zeros
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, sparse_rows
@@ -17,76 +18,68 @@ from . import _kernels
 MOST_PARTS = 2
 
 
-class Pairs(NamedTuple):
+class Pairs(
+    EntriesMixin, namedtuple("Pairs", ("starts", "items", "weights", "targets"))
+):
     """The stored pairs of a block of users.
 
     Attributes
     ----------
     starts : ndarray of shape (n_rows + 1,)
-        User r has the pairs ``starts[r]`` to ``starts[r + 1]``.
     items : ndarray of int32 of shape (n_pairs,)
     weights, targets : ndarray of float64 of shape (n_pairs,)
     """
 
-    starts: np.ndarray
-    items: np.ndarray
-    weights: np.ndarray
-    targets: np.ndarray
+    __slots__ = ()
 
-    @property
-    def counts(self):
-        """Number of pairs of each user, ndarray of shape (n_rows,)."""
-        return np.diff(self.starts)
+    def by_item(self, factors, row_factors, n_items):
+        """Return the pairs of each item, if rows are users.
 
-    def users(self):
-        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+        Parameters
+        ----------
+        factors : tuple of ndarray of shape (n_pairs,)
+            Factors of the pairs.
+        row_factors : ndarray of shape (n_rows,)
+            A further factor for all pairs of a row.
+        n_items : int
 
-    def per_user(self, values):
-        return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
-
-    def select(self, mask):
-        counts = np.bincount(self.users()[mask], minlength=len(self.counts))
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        return Pairs(starts, self.items[mask], self.weights[mask], self.targets[mask])
+        Returns
+        -------
+        known : ndarray of int32 of shape (n_known,)
+            Items that have pairs, in increasing order.
+        starts, rows, *factors : ndarray
+            The pairs of each of these items, as arguments of `_kernels.pair_sums`.
+        """
+        places, shape = np.arange(len(self.items)), (len(self.counts), n_items)
+        order = sparse.csr_array((places, self.items, self.starts), shape).tocsc()
+        counts, rows = np.diff(order.indptr), order.indices.astype(np.int32)
+        known = np.flatnonzero(counts)
+        starts = np.concatenate([[0], np.cumsum(counts[known], dtype=np.intp)])
+        by_row = row_factors[rows]
+        factors = ((by_row * part[order.data]).astype(part.dtype) for part in factors)
+        return known.astype(np.int32), starts, rows, *factors
 
 
 @dataclass(frozen=True)
-class PairStatistics:
+class PairStatistics(EntryStatistics):
     """Sums over users, multiplied by weight and power.
+
+    The items of ``parts`` are None for all items in order.  Their sums have the shape
+    (n_panels, n_items, panel_width).  They are over the stored pairs of each item; the
+    terms that the same pairs would have if they were not stored are subtracted.
+    ``residual`` and ``n_entries`` are sums of w E(y - f)^2 and of w over all pairs,
+    stored or not.
 
     Attributes
     ----------
-    parts : tuple
-        Tuples (items, sums).  The array ``items`` has the index of each item, or is
-        None for all items in order.  The array ``sums`` has the shape (n_panels,
-        n_items, panel_width), with sums over the stored pairs of each item.  The terms
-        that the same pairs would have if they were not stored are subtracted.  An item
-        may occur in several tuples.
     n_items : int
         Number of all items.
-    residual, n_pairs : float
-        Sums of w E(y - f)^2 and of w over all pairs, stored or not.
-    users : Moments
-    room : Room or None
-        Memory that is reused for sums of statistics.
     """
 
-    parts: tuple
     n_items: int
-    residual: float
-    n_pairs: float
-    users: Moments
-    room: object = None
 
     def __add__(self, other):
-        total = PairStatistics(
-            self.parts + other.parts,
-            self.n_items,
-            self.residual + other.residual,
-            self.n_pairs + other.n_pairs,
-            self.users.plus(other.users),
-            self.room,
-        )
+        total = super().__add__(other)
         return total.compacted() if len(total.parts) > MOST_PARTS else total
 
     def compacted(self):
@@ -105,19 +98,6 @@ class PairStatistics:
         for items, sums in rest:
             add_sums(total, sums, items, 1.0)
         return replace(self, parts=((None, total),))
-
-    def scaled(self, factor):
-        return PairStatistics(
-            tuple(
-                (items, (factor * sums).astype(sums.dtype, copy=False))
-                for items, sums in self.parts
-            ),
-            self.n_items,
-            factor * self.residual,
-            factor * self.n_pairs,
-            self.users.scaled(factor),
-            self.room,
-        )
 
 
 def add_sums(total, sums, items, factor, stop=np.zeros(1, dtype=np.intc)):  # noqa: B008

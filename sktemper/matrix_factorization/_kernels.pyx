@@ -428,11 +428,11 @@ def gaussians(
     const int[::1] stop,
     floating[:, ::1] table,
     double[:, ::1] means,
-    double[:, ::1] covariances,
     double[::1] log_determinants,
     double[::1] prior_traces,
     double[::1] products,
     double[::1] prior_products,
+    double[:, ::1] covariances,
 ):
     """Compute the moments of Gaussians from their natural parameters.
 

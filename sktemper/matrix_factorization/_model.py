@@ -12,16 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from .._families import (
+    FactorizationModel,
     GaussianPrior,
     blended,
     least_eigenvalue,
     packed,
     packed_fisher_product,
 )
-from .._simd.room import Room
-from .._utils._cache import LastCall
-from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
-from ..model._contract import tenth_of_rows
+from ..model import LocalStep, Powers, Stopped, all_finite
 from . import _kernels
 from ._ratings import (
     START_SHAPE,
@@ -37,9 +35,7 @@ from ._ratings import (
 )
 from ._users import UserInference
 
-# -- starting values of priors, variances and items ------------------------------------
-#: Initial variances of the items' means and posteriors, relative to the prior.
-START_SPREAD, START_VARIANCE = 0.1, 0.01
+# -- starting values of priors and variances -------------------------------------------
 #: Largest ratio of the squared prior variance of factors to the noise variance.
 LARGEST_RATIO = 1e15
 
@@ -105,13 +101,8 @@ def _check_variances(component_variance, noise, variance):
 
 def _mean_and_variance(model, X, sample_weight):
     total = mean = squares = 0.0
-    for start in range(0, X.shape[0], model.block_size):
-        rows = slice(start, min(start + model.block_size, X.shape[0]))
-        block = model.take(X, rows)
+    for block, weight in model._weighted_blocks(X, sample_weight):
         values = block.values.astype(np.float64, copy=False)
-        weight = np.ones(len(block.counts))
-        if sample_weight is not None:
-            weight = sample_weight[rows]
         by_rating = np.repeat(weight, block.counts)
         own = by_rating.sum()
         if own == 0:
@@ -124,47 +115,21 @@ def _mean_and_variance(model, X, sample_weight):
     return total, mean, squares / total if total else 0.0
 
 
-def first_items(model, random, hyper):
-    """Return small draws from the prior, or ``init``."""
-    variances = np.diag(hyper.items.covariance)
-    means = np.zeros((model.n_features, model.n_own))
-    if model.init is None:
-        shape = model.n_features, model.n_components
-        start = math.sqrt(START_SPREAD * variances[0]) * random.normal(size=shape)
-    else:
-        start = model.init.T
-    means[:, : model.n_components] = start
-    precision = np.diag(1 / (START_VARIANCE * variances))
-    natural = np.empty((model.n_features, model.n_natural))
-    natural[:, : model.n_packed] = packed(precision)
-    natural[:, model.n_packed :] = means @ precision
-    return natural
-
-
 # -- probabilistic matrix factorization of ratings as a `ConjugateModel` ---------------
-#: Approximate number of elements in the table of a block's users, and minimum and
-#: maximum number of users in a block.  A block has at least one user for every
-#: SHARE_OF_ITEMS items, unless its table would be larger than BLOCK_BYTES.  In smaller
-#: blocks, the sums over items would take most of the time.
-BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
-SHARE_OF_ITEMS, BLOCK_BYTES = 4, 2**27
-#: The least learned noise variance, as a share of the variance of the ratings.  With
-#: less, rounding errors of the tables can make precisions indefinite.
-LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
+#: Number of items for a user of a block, see `FactorizationModel`; and approximate
+#: number of elements in the table of the users of a smaller block.
+ITEMS_PER_ROW, BLOCK_ELEMENTS = 4, 2**19
 
 
-class MatrixFactorizationModel(ConjugateModel):
+class MatrixFactorizationModel(FactorizationModel):
     """Ratings as products of Gaussian factors of users and items, and biases.
 
     The global parameters are an array with a row for each item, which has the packed
     lower triangle of the precision, and precision times mean.
 
     The parameters are those of the estimators, where None has the same meaning.  If
-    ``user_noise``, each user has a separate noise variance.  The kernels compute with
-    numbers of the type ``dtype``.
+    ``user_noise``, each user has a separate noise variance.
     """
-
-    watches_bound = True
 
     def __init__(
         self,
@@ -179,32 +144,19 @@ class MatrixFactorizationModel(ConjugateModel):
         dtype=np.float64,
         init=None,
     ):
-        super().__init__()
-        self.n_components = n_components
-        self.n_features = n_features
+        super().__init__(n_components, n_features, n_components + biases, dtype, init)
         self.biases = biases
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.user_noise = self.keeps_local = user_noise
-        self.dtype = np.dtype(dtype)
-        self.init = init
-        self._item_cache = LastCall()
-        self.n_own = n_components + biases
-        self.room = Room()
         self.n_local = self.n_own + 2 * user_noise  # shape and rate of the noise
-        self.n_packed = self.n_own * (self.n_own + 1) // 2
-        self.n_natural = self.n_packed + self.n_own
         self.width = _kernels.table_width(n_components, biases, self.dtype)
-        self.block_size = self._block_size()
-
-    def _block_size(self):
-        """Return the number of users in a block: a power of 2, see `BLOCK_ELEMENTS`."""
-        most = BLOCK_BYTES // (self.width * self.dtype.itemsize)
-        rows = min(self.n_features // SHARE_OF_ITEMS, most)
-        rows = max(BLOCK_ELEMENTS // self.width, rows, 1)
-        largest_power = 1 << (rows.bit_length() - 1)
-        return min(max(largest_power, FEWEST_ROWS), MOST_ROWS)
+        self.block_size = self._rows_of_block(
+            self.width * self.dtype.itemsize,
+            ITEMS_PER_ROW,
+            BLOCK_ELEMENTS // self.width,
+        )
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -221,10 +173,6 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return a value for each rating, the value of its user."""
         return np.repeat(values, block.counts)
 
-    def auto_batch_size(self, X, total):
-        """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
-        return tenth_of_rows(total, 100, 10_000)
-
     def auto_temperature(self, hyper, X):
         """Return twice the ratio of the ratings' variance to the noise variance.
 
@@ -238,10 +186,13 @@ class MatrixFactorizationModel(ConjugateModel):
     # -- the state of a fit ----------------------------------------------------------
     initial_hyper = first_hyper
 
-    def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return small draws from the prior, or ``init``."""
-        hyper = self.initial_hyper(X) if hyper is None else hyper
-        return first_items(self, random, hyper)
+    def _first_items(self, means, precision):
+        vectors = np.zeros((self.n_features, self.n_own))  # no biases
+        vectors[:, : self.n_components] = means
+        natural = np.empty((self.n_features, self.n_natural))
+        natural[:, : self.n_packed] = packed(precision)
+        natural[:, self.n_packed :] = vectors @ precision
+        return natural
 
     def hyper_shapes(self):
         n = self.n_own
@@ -259,13 +210,6 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def prepare(self, globals_, hyper):
         return Prepared(self.items(globals_), globals_, hyper)
-
-    def items(self, globals_):
-        """Return the items' posteriors; raise if a precision is not positive definite.
-
-        The last result is cached, because each step computes it as a check.
-        """
-        return self._item_cache.result(globals_, self._solved_items)
 
     def _solved_items(self, globals_):
         items = self.gaussians(globals_)
@@ -345,6 +289,9 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return the `Moments` of weighted posteriors, from their table."""
         return table_moments(table, factors, self.n_components, self.biases)
 
+    def _item_moments(self, items):
+        return self.weighted_moments(items.table, np.ones(self.n_features))
+
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the prior's parameters plus statistics divided by noise variance."""
         target = self.room.empty((self.n_features, self.n_natural), np.float64)
@@ -387,18 +334,14 @@ class MatrixFactorizationModel(ConjugateModel):
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         counts = hyper.item_counts + statistics.item_counts
         hyper = hyper._replace(item_counts=counts)
-        if self.noise_variance is None and statistics.n_ratings > 0:
-            best = statistics.residual / statistics.n_ratings
-            noise = (1 - rate) * hyper.noise_variance + rate * best
-            least = LEAST_NOISE[self.dtype.name] * hyper.rating_variance
-            hyper = hyper._replace(noise_variance=max(noise, least))
+        if self.noise_variance is None and statistics.n_entries > 0:
+            hyper = self._with_noise(hyper, statistics, rate, hyper.rating_variance)
             if self.user_noise and statistics.users.total > 0:
                 best = best_shape(statistics.log_noise / statistics.users.total)
                 shape = (1 - rate) * hyper.noise_shape + rate * best
                 hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
-            table = self.items(globals_).table
-            items = self.weighted_moments(table, np.ones(self.n_features))
+            items = self._item_moments(self.items(globals_))
             hyper = hyper._replace(
                 users=blended(hyper.users, statistics.users, powers.prior, rate),
                 items=blended(hyper.items, items, powers.prior, rate),
@@ -411,13 +354,6 @@ class MatrixFactorizationModel(ConjugateModel):
         return packed_fisher_product(items.means, items.covariances, direction).ravel()
 
     # -- objectives ------------------------------------------------------------------
-    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return ``powers.prior`` E log p(items) - E log q(items)."""
-        items = self.items(globals_)
-        moments = self.weighted_moments(items.table, np.ones(self.n_features))
-        log_prior = hyper.items.log_densities(moments, self.n_features)
-        return float(powers.prior * log_prior + items.entropies().sum())
-
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
@@ -436,9 +372,7 @@ class MatrixFactorizationModel(ConjugateModel):
         The first, third, fifth ... rating of a user is observed, and the others are
         held out.
         """
-        number = np.arange(len(block.values)) - block.starts[block.users()]
-        held_out = number % 2 == 1
-        observed, rest = block.select(~held_out), block.select(held_out)
+        observed, rest = block.halves()
         users = self.users(observed, prepared)
         mean, variance = self.expected(rest, prepared, users.posterior)
         noise_variance, freedom = prepared.hyper.noise_variance, None

@@ -1,6 +1,7 @@
 """Ratings of a block of users, and their statistics."""
 
 import math
+from collections import namedtuple
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,7 +11,16 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, psi
 from scipy.stats import norm, t
 
-from .._families import GaussianPrior, Moments, unpacked
+from .._families import (
+    COST_AT_ONCE,
+    FEWEST_AT_ONCE,
+    EntriesMixin,
+    EntryStatistics,
+    GaussianPrior,
+    Gaussians,
+    Moments,
+    unpacked,
+)
 from .._simd.room import zeros
 from .._utils._linalg import sparse_rows
 from ..model import Stopped
@@ -90,56 +100,6 @@ def log_densities(residuals, variances, freedom=None):
 
 
 # -- posteriors of users and items, and their moments for kernels ----------------------
-#: Approximate number of multiplications, and least number of Gaussians, between two
-#: checks for Ctrl-C in computations of the calling thread.
-COST_AT_ONCE, FEWEST_AT_ONCE = 2**24, 256
-
-
-class Gaussians(NamedTuple):
-    """Posteriors of users or items.
-
-    Attributes
-    ----------
-    means : ndarray of shape (n_rows, n_own)
-    covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
-        Packed lower triangles.
-    log_determinants : ndarray of shape (n_rows,)
-        Log determinants of the precisions; NaN for indefinite precisions.
-    prior_traces : ndarray of shape (n_rows,)
-        trace(prior precision E[x x^T]).
-    products, prior_products : ndarray of shape (n_rows,)
-        Inner products of E[x] with the linear part of the sums from which the posterior
-        is computed, and with the linear parameters of the prior.
-    table : ndarray of shape (n_rows, width)
-        Moments of the posteriors in the layout of the kernels, see ``_loops.h``.
-    """
-
-    means: np.ndarray
-    covariances: np.ndarray
-    log_determinants: np.ndarray
-    prior_traces: np.ndarray
-    products: np.ndarray
-    prior_products: np.ndarray
-    table: np.ndarray
-
-    def replaced(self, rows, others):
-        """Return posteriors of which some are replaced; both have no covariances.
-
-        Arrays may be changed in place.
-        """
-        if len(rows) == len(self.means):
-            return others
-        for array, other in zip(self, others, strict=True):
-            if array is not None:
-                array[rows] = other
-        return self
-
-    def entropies(self):
-        """Return the entropy of each posterior, ndarray of shape (n_rows,)."""
-        constant = self.means.shape[1] * (1 + math.log(2 * math.pi))
-        return 0.5 * (constant - self.log_determinants)
-
-
 def compute_posteriors(model, sums, scales, prior, with_covariances=False):
     """Return posteriors with the natural parameters prior + scales * sums.
 
@@ -148,17 +108,17 @@ def compute_posteriors(model, sums, scales, prior, with_covariances=False):
     """
     n_rows = len(sums)
     out = Gaussians(
-        np.empty((n_rows, model.n_own)),
-        np.empty((n_rows, model.n_packed)) if with_covariances else None,
-        *np.empty((4, n_rows)),
         model.room.empty((n_rows, model.width), model.dtype),
+        np.empty((n_rows, model.n_own)),
+        *np.empty((4, n_rows)),
+        np.empty((n_rows, model.n_packed)) if with_covariances else None,
     )
     scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
     prior, n_indefinite = np.ascontiguousarray(prior), 0
     chunk_size = max(COST_AT_ONCE // model.n_own**3, FEWEST_AT_ONCE)
     for start in range(0, n_rows, chunk_size):
         part = slice(start, start + chunk_size)
-        results = (a if a is None else a[part] for a in (out.table, *out[:-1]))
+        results = (a if a is None else a[part] for a in out[:-1])
         found = _kernels.gaussians(
             sums[part],
             scales[part],
@@ -255,83 +215,51 @@ class Prepared(NamedTuple):
 MOST_PARTS, FEWEST_PARTS, PART_BYTES = 8, 2, 2**30
 
 
-class Ratings(NamedTuple):
+class Ratings(EntriesMixin, namedtuple("Ratings", ("starts", "items", "values"))):
     """The ratings of a block of users.
 
     Attributes
     ----------
     starts : ndarray of shape (n_rows + 1,)
-        User r has the ratings ``starts[r]`` to ``starts[r + 1]``.
     items : ndarray of int32 of shape (n_ratings,)
     values : ndarray of shape (n_ratings,)
     """
 
-    starts: np.ndarray
-    items: np.ndarray
-    values: np.ndarray
-
-    @property
-    def counts(self):
-        """Number of ratings of each user, ndarray of shape (n_rows,)."""
-        return np.diff(self.starts)
-
-    def per_user(self, values):
-        sums = np.bincount(self.users(), values, minlength=len(self.starts) - 1)
-        return sums.astype(np.float64, copy=False)  # int if there are no ratings
-
-    def users(self):
-        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
-
-    def select(self, mask):
-        users = self.users()
-        counts = np.bincount(users[mask], minlength=len(self.counts))
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        return Ratings(starts, self.items[mask], self.values[mask])
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
-class RatingStatistics:
+class RatingStatistics(EntryStatistics):
     """Sums over ratings, multiplied by weight and power.
+
+    Row i of ``parts`` has the sums over the ratings of item i, see
+    `_kernels.other_sums`.  ``residual`` is the sum of t E(y - f)^2, where t is the
+    precision of the user, and f is the rating without noise.  ``users`` are weighted by
+    the mean weight of the user's ratings.  Users without ratings have weight 0: their
+    posterior is the prior.
 
     Attributes
     ----------
-    parts : tuple
-        Pairs (items, rows).  Row i has the sums over the ratings of item i, see
-        `_kernels.other_sums`.  An item may occur in several pairs.
-    residual, n_ratings : float
-        The sum of t E(y - f)^2, and the number of ratings.  Here t is the precision of
-        the user, and f is the rating without noise.
-    users : Moments
-        Moments of the users' posteriors, weighted by the mean weight of the user's
-        ratings.  Users without ratings have weight 0: their posterior is the prior.
     item_counts : ndarray of shape (n_items,)
         Number or total weight of the ratings of each item.  `scaled` does not change
         it.
     log_noise : float
         Sum over the users of E[log t - t].
-    room : Room or None
-        Memory that is reused for sums of statistics.
     """
 
-    parts: tuple
-    residual: float
-    n_ratings: float
-    users: Moments
     item_counts: np.ndarray
-    log_noise: float = 0.0
-    room: object = None
+    log_noise: float
 
     def __add__(self, other):
-        total = RatingStatistics(
-            self.parts + other.parts,
-            self.residual + other.residual,
-            self.n_ratings + other.n_ratings,
-            self.users.plus(other.users),
-            self.item_counts + other.item_counts,
-            self.log_noise + other.log_noise,
-            self.room,
+        total = replace(
+            super().__add__(other),
+            item_counts=self.item_counts + other.item_counts,
+            log_noise=self.log_noise + other.log_noise,
         )
         return total._merge_parts() if total._has_many_parts() else total
+
+    def scaled(self, factor):
+        return replace(super().scaled(factor), log_noise=factor * self.log_noise)
 
     def _has_many_parts(self):
         n_bytes = max(rows.nbytes for _, rows in self.parts)
@@ -347,17 +275,6 @@ class RatingStatistics:
         rows = zeros(self.room, shape, np.float64)
         _kernels.add_rows(rows, self.parts, 1.0, places.astype(np.int32))
         return replace(self, parts=((items, rows),))
-
-    def scaled(self, factor):
-        return RatingStatistics(
-            tuple((items, factor * rows) for items, rows in self.parts),
-            factor * self.residual,
-            factor * self.n_ratings,
-            self.users.scaled(factor),
-            self.item_counts,
-            factor * self.log_noise,
-            self.room,
-        )
 
 
 def ratings_of(X, rows, n_features, dtype):

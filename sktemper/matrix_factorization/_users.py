@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._families import Gaussians
 from .._simd.room import empty
 from ..model import Stopped
 from . import _kernels
-from ._ratings import Gaussians, Noise, RatingStatistics, refuse_precisions
+from ._ratings import Noise, RatingStatistics, refuse_precisions
 
 #: Noise of ratings that differs from 1 by less than this does not make precisions
 #: indefinite; the error then has another cause.
@@ -253,7 +254,7 @@ class UserInference:
             model.weighted_moments(table, row_weights),
             self._item_counts(),
             float(row_weights @ (noise.log_means() - noise.means)),
-            model.room,
+            room=model.room,
         )
         return statistics if share == 1 else statistics.scaled(float(share))
 
