@@ -146,6 +146,7 @@ def test_profiles_of_logarithms_have_medians(survey, fitted):
         assert spread["mean"] == pytest.approx(np.log(own).std(), rel=0.15)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight sums to")
 def test_parts_weights_and_pickles_have_the_same_kinds(survey, fitted):
     X, _ = survey
     rows = X.to_numpy(object)

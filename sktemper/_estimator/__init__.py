@@ -20,7 +20,7 @@ from ._column_checks import (
     NAMED,
     check_columns,
     check_first_columns,
-    looks_like_identifier,
+    fault_of,
     warn_of_columns,
 )
 from ._columns import copy_with_state, drop_features, expand_features, widened_for

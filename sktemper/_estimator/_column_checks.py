@@ -1,4 +1,4 @@
-"""Checks of columns: those without values, and identifiers."""
+"""Checks of columns: those without values, identifiers, and copies."""
 
 import numpy as np
 from scipy.sparse import issparse
@@ -32,6 +32,20 @@ IDENTIFIER = (
     "looks like an identifier: most rows have another text, or whole number in order"
 )
 
+COPY = "has the values of an earlier column, which count twice"
+
+
+def fault_of(numbers, seen):
+    """Return the fault of a column, or None; ``seen`` has hashes of earlier columns."""
+    if has_no_values(numbers):
+        return EMPTY
+    if looks_like_identifier(numbers):
+        return IDENTIFIER
+    key = hash(numbers.tobytes())
+    is_copy = key in seen and len(np.unique(numbers)) > MANY_OPTIONS
+    seen.add(key)
+    return COPY if is_copy else None
+
 
 def warn_of_columns(estimator, n_columns, names, fault):
     """Warn once that columns with these names have a fault."""
@@ -42,13 +56,11 @@ def warn_of_columns(estimator, n_columns, names, fault):
 
 
 def check_columns(self, data):
-    """Warn of columns of numbers without values, and of identifiers."""
-    found = {EMPTY: [], IDENTIFIER: []}
+    """Warn of columns of numbers without values, of identifiers, and of copies."""
+    found, seen = {}, set()
     for label, numbers in _labelled_columns(data, self._names()):
-        if has_no_values(numbers):
-            found[EMPTY].append(label)
-        elif looks_like_identifier(numbers):
-            found[IDENTIFIER].append(label)
+        found.setdefault(fault_of(numbers, seen), []).append(label)
+    found.pop(None, None)
     for fault, names in found.items():
         warn_of_columns(self, data.shape[1], names, fault)
 

@@ -76,7 +76,7 @@ from ._problems import (
     valid_data,
     valid_weights,
     validated_weight,
-    warn_of_light_weights,
+    warn_of_weights,
     workers_for,
 )
 
@@ -436,7 +436,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
-                warn_of_light_weights(work, problem.sample_weight)
+                warn_of_weights(work, problem.sample_weight, is_fit=True)
                 n_runs = self.n_init
                 starts = new_states(problem, n_runs, self.random_state, work._fixed())
             rate = stream_rate(self)
@@ -835,7 +835,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         problem = make_problem(work, data, sample_weight, fresh, inline)
         problem = add_labels(work, problem, labels)
         if fresh:
-            warn_of_light_weights(work, problem.sample_weight)
+            warn_of_weights(work, problem.sample_weight, is_fit=False)
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
         else:
             state = _continued_state(work)

@@ -105,24 +105,29 @@ def validated_weight(sample_weight, X):
     )
 
 
-def warn_of_light_weights(estimator, weight):
-    """Warn if weights leave at most one row for each component, of more rows.
+def warn_of_weights(estimator, weight, is_fit):
+    """Warn if weights leave at most one row for each component, or are equal.
 
-    Weights that sum to 1 do so.  Weights of decays and probabilities seldom do, because
-    their largest weight is about 1.
+    Weights that sum to 1 leave so few.  Weights of decays and probabilities seldom do,
+    because their largest weight is about 1.  A chunk of a stream may have one weight.
     """
-    if weight is None or weight.max() >= 1:
+    if weight is None or not weight.any():
         return
     n_rows, total = np.count_nonzero(weight), weight.sum()
-    most = estimator._fixed().get("n_components", 1)
-    if n_rows > most and (total < most or np.isclose(total, most)):
-        message = (
-            f"sample_weight sums to {total:.4g} for {n_rows} rows. Weights count rows, "
-            f"so that the fit has at most one row for each of n_components={most}. If "
-            "the weights only compare rows with each other, multiply them by "
-            f"{n_rows / total:.6g}, so that their mean is 1."
-        )
-        warn_once(estimator, "weights", message, UserWarning)
+    most, mean = estimator._fixed().get("n_components", 1), total / n_rows
+    is_light = total < most or np.isclose(total, most)
+    if weight.max() < 1 and n_rows > most and is_light:
+        fault = f"so that the fit has at most one row for each of n_components={most}"
+    elif is_fit and len(weight) > 1 and weight.min() == weight.max() != 1:
+        fault = f"so that each row counts {mean:.4g} times"
+    else:
+        return
+    message = (
+        f"sample_weight sums to {total:.4g} for {n_rows} rows. Weights count rows, "
+        f"{fault}. If the weights only compare rows with each other, multiply them by "
+        f"{1.0 / mean:.6g}, so that their mean is 1."
+    )
+    warn_once(estimator, "weights", message, UserWarning)
 
 
 def known_names(estimator):

@@ -15,8 +15,8 @@ def data_frame(output, columns):
 
 def frame_of_rows(output, names, rows):
     """Return a data frame of rows, which are tuples."""
-    columns = map(list, zip(*rows, strict=True))
-    return data_frame(output, dict(zip(names, columns, strict=True)))
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return data_frame(output, dict(zip(names, map(list, columns), strict=True)))
 
 
 def sampled_frame(output, columns):

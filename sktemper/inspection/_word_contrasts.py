@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import expit, ndtr
 
 from .._utils._arguments import check_interval, positive_int
-from .._utils._frames import check_same_rows, data_frame
+from .._utils._frames import check_same_rows, frame_of_rows
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from ..lda._cells import Cells
 from ..lda._estimators import gamma_at_one, word_topics
@@ -312,17 +312,16 @@ class WordContrasts:
         check_interval(interval)
         if n_words is not None:
             n_words = positive_int(n_words, "n_words")
-        columns = self._columns(n_words, interval, 1.0)
         labels = [
             ", ".join(map(str, group)) if isinstance(group, tuple) else group
             for group in self.groups
         ]
-        columns["group"] = [labels[group] for group in columns["group"]]
-        return data_frame(output, columns)
+        rows = self._rows(n_words, interval, 1.0)
+        rows = ((topic, labels[group], *own) for topic, group, *own in rows)
+        return frame_of_rows(output, COLUMNS, rows)
 
-    def _columns(self, n_words, interval, most_wrong):
-        """Return the columns of a table, with indices of groups."""
-        parts = {name: [] for name in COLUMNS}
+    def _rows(self, n_words, interval, most_wrong):
+        """Yield the rows of a table, with indices of groups."""
         for topic, words in enumerate(self._words):
             posterior, ends = self._posterior(topic), 0.5 * interval
             log_ratio = posterior.expectation(lambda r: r)
@@ -332,15 +331,12 @@ class WordContrasts:
                 best = best[q[best] <= most_wrong][:n_words]
                 shown = posterior.at(group, best)
                 low, high = shown.quantile(0.5 - ends), shown.quantile(0.5 + ends)
-                parts["topic"] += [topic] * len(best)
-                parts["group"] += [group] * len(best)
-                parts["word"] += self._names[words.columns[best]].tolist()
                 mean = np.clip(log_ratio[group, best], low, high)
                 numbers = *np.exp([mean, low, high]), 1.0 - shown.wrong(), q[best]
-                for name, own in zip(COLUMNS[3:], numbers, strict=True):
-                    parts[name].append(own)
-        numbers = {name: np.concatenate(parts[name]) for name in COLUMNS[3:]}
-        return parts | numbers
+                parts = (part.tolist() for part in numbers)
+                names = self._names[words.columns[best]].tolist()
+                for row in zip(names, *parts, strict=True):
+                    yield topic, group, *row
 
     def top_words(self, n_words: Int = 10) -> list[dict]:
         """Return the words that each group uses more in each topic.
@@ -363,9 +359,8 @@ class WordContrasts:
 
     def _found(self, n_words, interval):
         """Return rows of the table, as dicts, for the words of `top_words`."""
-        columns = self._columns(n_words, interval, MOST_WRONG)
-        rows = zip(*columns.values(), strict=True)
-        rows = [dict(zip(columns, row, strict=True)) for row in rows]
+        rows = self._rows(n_words, interval, MOST_WRONG)
+        rows = (dict(zip(COLUMNS, row, strict=True)) for row in rows)
         return [row for row in rows if row["ratio"] > 1.0]
 
     def topic_word(self, group: Any) -> np.ndarray:

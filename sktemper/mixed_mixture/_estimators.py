@@ -30,7 +30,7 @@ from .._estimator import (
     choose,
     component_scores,
     conditional,
-    looks_like_identifier,
+    fault_of,
     training_constructor,
     validated_weight,
     warn_of_columns,
@@ -372,8 +372,11 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     def _describe(self, values, names, n_rows):
         if self._same_columns is not None:
             return self._same_columns
-        numbered = [
-            one.is_numeric and one.weight is None and looks_like_identifier(one.entries)
+        seen = set()
+        faults = [
+            fault_of(one.entries, seen)
+            if one.is_numeric and one.weight is None
+            else None
             for one in values
         ]
         if values[0].weight is None and self._column_weight is not None:
@@ -387,7 +390,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
         )
-        self._warn_of_columns(columns, values, numbered, n_rows)
+        self._warn_of_columns(columns, values, faults, n_rows)
         return columns
 
     def _refitted(self, X, sample_weight, seed):
@@ -444,25 +447,24 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
                 f"missing. {'; '.join(named)}"
             )
 
-    def _warn_of_columns(self, columns, values, numbered, n_rows):
+    def _warn_of_columns(self, columns, values, faults, n_rows):
         """Warn of columns that no class explains, or that every class explains.
 
-        ``values`` are compressed, and ``numbered`` says for each column whether its
-        numbers look like an identifier.
+        ``values`` are compressed, and ``faults`` are those of columns of numbers.
         """
-        most, faults = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows), {}
-        for column, one, is_numbered in zip(columns, values, numbered, strict=True):
-            n_values, fault = len(one.entries), None
+        most, found = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows), {}
+        for column, one, fault in zip(columns, values, faults, strict=True):
+            n_values = len(one.entries)
             is_option = not one.is_numeric or column.kind in ("categorical", "binary")
             if n_values == 0:
                 fault = EMPTY
-            elif is_numbered or (is_option and n_values > most):
+            elif is_option and n_values > most:
                 fault = IDENTIFIER
             elif column.part == "normals" and n_values == 1:
                 fault = CONSTANT
-            faults.setdefault(fault, []).append(one.name)
-        faults.pop(None, None)
-        for fault, names in faults.items():
+            found.setdefault(fault, []).append(one.name)
+        found.pop(None, None)
+        for fault, names in found.items():
             warn_of_columns(self, len(columns), names, fault)
 
     def partial_fit(

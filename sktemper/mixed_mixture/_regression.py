@@ -154,11 +154,12 @@ class ClassRegression:
         slopes = differences(average, coef, steps.reshape(-1, *coef.shape))
         effects, variances = average(coef), np.diag(slopes.T @ covariance @ slopes)
         errors = np.sqrt(variances).reshape(effects.shape)
+        permuted = self._permuted.of(np.eye(coef.shape[1])[1:])
         columns = {
             "class": np.repeat(self.classes, effects.shape[1]).tolist(),
             "covariate": self.names[1:] * len(free),
             "effect": effects.ravel(),
-            **_uncertainty(effects, errors, self._permuted, interval),
+            **_uncertainty(effects, errors, permuted, interval),
         }
         return data_frame(output, columns)
 
@@ -171,17 +172,10 @@ def differences(function, place, steps):
 
 
 def _uncertainty(values, errors, permuted, interval):
-    """Return columns of a table, for the last of the estimates by class."""
+    """Return columns of a table, for estimates by class."""
     check_interval(interval)
-    stretch, of_rare, p_value = (
-        part.T[:, -values.shape[1] :]
-        for part in (
-            permuted.stretch(interval),
-            permuted.quantile(interval),
-            permuted.p_values(),
-        )
-    )
-    half = np.maximum(stretch * errors, of_rare)
+    stretch, of_rare = permuted.stretch(interval).T, permuted.quantile(interval).T
+    half, p_value = np.maximum(stretch * errors, of_rare), permuted.p_values().T
     is_unclear = p_value > 1.0 - interval  # an interval then contains 0
     half = np.where(is_unclear, np.maximum(half, np.abs(values)), half)
     return uncertainty(values, errors, half, interval, p_value=p_value)

@@ -176,13 +176,7 @@ def test_a_partition_does_not_depend_on_nuisances(name, nuisance, change, word):
     check(name, nuisance, change, word)
 
 
-#: Nuisances of `OTHER_NUMBERS` of which fits warn; they do not of other equal weights.
-WITH_WARNINGS = ("rows times 3", "weights of sum 1")
-
-
 @pytest.mark.every(5)
 @pytest.mark.parametrize(("name", "nuisance", "change", "word"), cells(OTHER_NUMBERS))
 def test_other_numbers_of_rows_are_named(name, nuisance, change, word):
-    if nuisance not in WITH_WARNINGS:
-        pytest.skip("fits do not warn of it yet")
     check(name, nuisance, change, word)

@@ -47,7 +47,6 @@ WITHOUT_ROW = {
     "Cells.of_rows": "unknown covariates; test_covariates",
     "seeded_prior": "seeds that are no words; test_known_components",
     "_warn_of_long_lists": "k of metrics; test_silent_mistakes",
-    "warn_of_light_weights": "weights of sum 1; test_weights",
     "class_outcomes": "outcomes that are not normal; test_class_outcomes",
     "RecommenderMixin._inspect_training_data": "entries; test_silent_mistakes",
     "TemperedMixedMixture._warn_of_unknown": "unknown categories; test_mixed_mixture",

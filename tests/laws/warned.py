@@ -31,7 +31,7 @@ from sktemper import (
 from sktemper.moves import BirthMoves, SplitMergeMoves
 from sktemper.schedules import LinearSchedule
 
-from .registry import clicks, documents, features
+from .registry import SUBJECTS, clicks, documents, features
 
 
 class Warned(NamedTuple):
@@ -91,10 +91,10 @@ def texts(random, n_topics=6, n_rows=300, n_words=300, length=60):
     return np.array([random.multinomial(length, rate / rate.sum()) for rate in rates])
 
 
-def _messages(estimator, X, start):
+def _messages(estimator, X, start, **others):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(X)
+        estimator.fit(X, **others)
     found = [str(warning.message) for warning in caught]
     return [message for message in found if message.startswith(start)]
 
@@ -134,6 +134,7 @@ def long_schedule(random, case):
 
 @warned("No moves were made", "moves_waited", improves=False)
 def moves_that_wait(random, case):
+    """Without moves, the result is that of moves which were not made."""
     tempering = None if case == "sound" else "local"
     moves = None if case == "remedy" else BirthMoves(2)
     mixture = TemperedFactorialMixture(3, tempering=tempering, moves=moves, max_iter=20)
@@ -161,10 +162,57 @@ def start_left(random, case):
 
 @warned("the fit had no noise", "noise_was_none", improves=False)
 def no_noise(random, case):
+    """The noise leaves poor optima, which few fits have; the score may fall or rise."""
     X = documents(random)
     size = 60 if case == "fault" else 20
     lda = SVIPlusLDA(4, batch_size=30, effective_batch_size=size, random_state=0)
     return lda.fit(X).score(X)
+
+
+# -- weights ---------------------------------------------------------------------------
+#: Each class with its first options.
+CLASSES = list({type(one.make()): one for one in reversed(SUBJECTS)}.values())
+
+
+def plausible(random, n_rows):
+    """Return weights that count rows, of one of many kinds."""
+    ages = np.sort(random.integers(0, 3 * n_rows, n_rows))
+    chances = random.beta(1.0, 2.0, n_rows)
+    kinds = [
+        random.gamma(2.0, random.uniform(0.1, 1000), n_rows),  # of a survey
+        0.5 ** (ages / random.uniform(0.1, 3.0) / n_rows),  # halved after some time
+        chances,
+        1.0 / np.maximum(chances, 1e-3),
+        (random.random(n_rows) < random.uniform(0.1, 1.0)) * 1.0,  # of a part
+        random.poisson(1.0, n_rows) * 1.0,  # of a bootstrap sample
+        random.uniform(size=n_rows),
+        random.dirichlet(np.ones(n_rows)) * n_rows,
+    ]
+    return kinds[random.integers(len(kinds))]
+
+
+@warned("at most one row for each of", "warn_of_weights")
+def light_weights(random, case):
+    """The score of rankings hardly differs if most items are popular ones."""
+    subject = CLASSES[random.integers(len(CLASSES))]
+    X, weight = subject.draw(random, 120), random.uniform(0.5, 2.0, 120)
+    estimator = subject.make()
+    weight /= weight.sum() / random.choice([1e-3, 1.0, estimator.n_components])
+    if case == "sound":
+        weight = plausible(random, 120)
+    if case == "remedy":
+        (said,) = _messages(estimator, X, "sample_weight", sample_weight=weight)
+        weight *= float(re.search(r"multiply them by (\S+),", said)[1])
+    return estimator.fit(X, sample_weight=weight).lower_bound(X)
+
+
+@warned("each row counts", "warn_of_weights")
+def equal_weights(random, case):
+    X, y = clusters(random, scale=2.2)
+    weight = None if case == "remedy" else np.full(len(X), 3.0)
+    weight = plausible(random, len(X)) if case == "sound" else weight
+    mixture = AnnealedMixedMixture(8, random_state=0).fit(X, sample_weight=weight)
+    return adjusted_rand_score(y, mixture.predict(X))
 
 
 # -- copies of rows --------------------------------------------------------------------
@@ -346,13 +394,23 @@ def _survey(random, case, column):
     return agreement(AnnealedMixedMixture(6, random_state=0), frame, y)
 
 
+@warned("values of an earlier column", "warn_of_columns")
+def copied_column(random, case):
+    X, y = clusters(random, scale=2.2, n_columns=4)
+    X = np.column_stack([X, X[:, 0]]) if case == "fault" else X
+    kinds = _gaussian(8, "diag"), AnnealedMixedMixture(8, random_state=0)
+    return agreement(kinds[random.integers(2)], X, y)
+
+
 @warned("looks like an identifier", "warn_of_columns", improves=False)
 def identifiers(random, case):
+    """No class explains an identifier, so that it hardly changes others."""
     return _survey(random, case, [f"id{i}" for i in random.permutation(120)])
 
 
 @warned("has no values", "warn_of_columns", improves=False)
 def empty_column(random, case):
+    """It does not change the fit, which the message says."""
     return _survey(random, case, np.nan)
 
 
