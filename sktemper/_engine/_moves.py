@@ -248,53 +248,41 @@ def _install(state, outcome, hooks, begin):
     hooks.on_commit()
 
 
-class _Hopeless(NamedTuple):
-    """Decision of a policy to give up a proposal, see `Moves.is_hopeless`.
+class _Ending(NamedTuple):
+    """Rule by which steps end early.
 
     Attributes
     ----------
-    policy : Moves
     best : float
-        Lower bound without the move.
+        Lower bound that the steps would have to reach.
+    least : float
+        Rise of the bound by a step below which steps end.  They also end if the
+        remaining steps would not reach ``best``, even if each gained as much as the
+        last step.
+    policy : Moves or None
+        Policy that decides instead, see `Moves.is_hopeless`.
     confirm : callable
         Called without arguments if the policy gives up; if it returns False, steps
         continue.
     """
 
-    policy: Any
-    best: float
+    best: float = -math.inf
+    least: float = -math.inf
+    policy: Any = None
     confirm: Any = lambda: True
 
     @property
     def limits(self):
+        """Limits of `Ascent.run`; None if only the policy can decide."""
+        if self.policy is None:
+            return self.best, 0.0, 0.0, self.least, 0.0
         return self.policy._limits(self.best)
 
     def __call__(self, before, now, n_left):
-        if not self.policy.is_hopeless(self.best - now, now - before, n_left):
-            return False
-        return self.confirm()
-
-
-class _AtRest(NamedTuple):
-    """Decision to end steps if the bound rises by less than ``least``.
-
-    They also end if the remaining steps would not reach the bound ``best``, even if
-    each gained as much as the last step.
-    """
-
-    least: float
-    best: float = -math.inf
-
-    @property
-    def limits(self):
-        return self.best, 0.0, 0.0, self.least, 0.0
-
-    def confirm(self):
-        return True
-
-    def __call__(self, before, now, n_left):
-        gain, is_behind = now - before, self.best - now > n_left * (now - before)
-        return gain < self.least or (n_left > 1 and is_behind)
+        deficit, gain = self.best - now, now - before
+        if self.policy is None:
+            return gain < self.least or (n_left > 1 and deficit > n_left * gain)
+        return self.policy.is_hopeless(deficit, gain, n_left) and self.confirm()
 
 
 def plain_fit(problem, state, start, n_steps, least, best=-math.inf):
@@ -304,7 +292,7 @@ def plain_fit(problem, state, start, n_steps, least, best=-math.inf):
     probably not reach ``best``.
     """
     plain, trials = state.trial(*start), _Trials(problem, state)
-    trials.improve(plain, trials.rows, n_steps, given_up=_AtRest(least, best))
+    trials.improve(plain, trials.rows, n_steps, given_up=_Ending(best, least))
     return plain
 
 
@@ -504,7 +492,7 @@ class _Trials:
         _, trial, number, part = attempt
         n_steps, tempering = steps_on_proposal(policy, self.model)
         if len(part) == len(self.rows):
-            given_up = _Hopeless(policy, best)
+            given_up = _Ending(best, policy=policy)
             if self.improve(trial, part, n_steps, tempering, given_up):
                 return self.bound(trial)
             return -math.inf
@@ -512,7 +500,7 @@ class _Trials:
         least = present[0].sum() + present[1]
 
         worse = functools.partial(self._is_worse, trial, present, part)
-        given_up = _Hopeless(policy, least, worse)
+        given_up = _Ending(least, policy=policy, confirm=worse)
         if not self.improve(trial, part, n_steps, tempering, given_up):
             return -math.inf
         return -math.inf if self._is_worse(trial, present, part) else None
@@ -586,7 +574,7 @@ class _Trials:
             return chosen, best
 
         finished = present.trial()
-        at_rest = _AtRest(self.least_gain)
+        at_rest = _Ending(least=self.least_gain)
         self.improve(finished, self.rows, FINISHING_STEPS, given_up=at_rest)
         reached = self.bound(finished)
         return (finished, reached) if reached >= best else (chosen, best)
