@@ -39,5 +39,5 @@ from ._problem import QUIETLY, Problem
 from ._reservoir import Stream
 from ._state import History, State
 from ._step import Steps
-from ._stream import Listener, chunk_of, remember, run_stream
+from ._stream import chunk_of, remember, run_stream
 from ._workers import InlineWorkers, Workers, combined, compacted, threads_for

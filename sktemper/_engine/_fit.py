@@ -116,6 +116,9 @@ class FitHooks:
     def log_pass(self, state):
         """Called after each pass."""
 
+    def log_event(self, stream):
+        """Called after an alarm, a renewal, and the decision about its challenger."""
+
 
 #: Relative difference of lower bounds up to which a plain fit is not better.
 SAME_OPTIMUM = 1e-7

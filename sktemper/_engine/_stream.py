@@ -28,22 +28,6 @@ REMEMBERING, REMEMBERING_FIT = 8, 9
 MOST_HALF_LIVES = 10_000
 
 
-class Listener(NamedTuple):
-    """Callbacks of a stream.
-
-    Attributes
-    ----------
-    on_commit : callable
-        Called inside each commit, an update of the state that no signal can interrupt.
-    on_event : callable
-        Called with the `Stream` after an alarm, after a renewal, and after the decision
-        about its challenger.
-    """
-
-    on_commit: Any = lambda: None
-    on_event: Any = lambda stream: None
-
-
 class StreamChunk(NamedTuple):
     """Chunk of a stream with a half-life.
 
@@ -137,7 +121,7 @@ def _sample_of_fit(problem, renewals, weight, seed):
     return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
 
 
-def run_stream(run, tempering, chunk, listener):
+def run_stream(run, tempering, chunk, hooks):
     """Learn a chunk of a stream with a half-life in pieces of ``chunk.size`` rows.
 
     Each piece is scored before it is learned.  The scores decide whether a challenger
@@ -151,23 +135,23 @@ def run_stream(run, tempering, chunk, listener):
         Tempering of the fits that renewals make; its "auto" parameters are resolved in
         each fit.
     chunk : StreamChunk
-    listener : Listener
+    hooks : FitHooks
     """
-    problem, policies, state = run.problem, run.policies, run.state
-    if state.stream is None:
-        state.stream = Stream(due=min(FIRST_RENEWAL, policies.renewals.memory))
-    pieces = _Pieces(problem, policies, tempering, state, chunk, listener)
-    n_rows = len(problem.data)
+    if run.state.stream is None:
+        due = min(FIRST_RENEWAL, run.policies.renewals.memory)
+        run.state.stream = Stream(due=due)
+    pieces, n_rows = _Pieces(run, tempering, chunk, hooks), len(run.problem.data)
     for start in range(0, n_rows, chunk.size):
         pieces.learn(slice(start, min(start + chunk.size, n_rows)))
 
 
 class _Pieces:
-    def __init__(self, problem, policies, tempering, state, chunk, listener):
-        self.problem, self.state, self.chunk = problem, state, chunk
-        self.policies, self.tempering, self.listener = policies, tempering, listener
-        if policies.renewals.is_on:
-            self.policies = policies._replace(tempering=Untempered())
+    def __init__(self, run, tempering, chunk, hooks):
+        self.run, self.problem, self.state = run, run.problem, run.state
+        self.tempering, self.chunk, self.hooks = tempering, chunk, hooks
+        self.policies = run.policies
+        if self.policies.renewals.is_on:
+            self.policies = run.policies._replace(tempering=Untempered())
         self._start_steps()
 
     def _start_steps(self):
@@ -214,7 +198,7 @@ class _Pieces:
         stream = replace(stream, watch=watch)
         if fired and (stream.reason != "start" or stream.samples >= stream.due):
             stream = stream.alarmed(renewals.wait, self.state.progress.steps)
-            self.listener.on_event(stream)
+            self.hooks.log_event(stream)
         return stream
 
     def _decide(self, challenger, stream):
@@ -227,10 +211,10 @@ class _Pieces:
                 state.hyper = challenger.state.hyper
                 state.local = None
             state.stream = stream
-            self.listener.on_commit()
+            self.hooks.commit(self.run)
 
         self.problem.workers.run_whole(commit)
-        self.listener.on_event(stream)
+        self.hooks.log_event(stream)
         self._start_steps()
 
     def _step(self, stream, piece, score):
@@ -275,7 +259,7 @@ class _Pieces:
                 own = own.decided(False)
             self.state.stream = own
             self.state.progress.total_rows += n_rows
-            self.listener.on_commit()
+            self.hooks.commit(self.run)
 
         self.problem.workers.run_whole(commit)
         if self.state.stream.challenger is None:
@@ -342,10 +326,10 @@ class _Pieces:
                 renewals.memory,
                 state.progress.steps,
             )
-            self.listener.on_commit()
+            self.hooks.commit(self.run)
 
         self.problem.workers.run_whole(commit)
-        self.listener.on_event(state.stream)
+        self.hooks.log_event(state.stream)
         self._start_steps()
 
 

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine import (
     InlineWorkers,
-    Listener,
     Problem,
     State,
     Workers,
@@ -839,20 +838,17 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
         else:
             state = _continued_state(work)
-        training, hooks = (
-            training_settings(self, rate),
-            EstimatorHooks(self, work, problem),
-        )
+        training = training_settings(self, rate)
+        hooks = EstimatorHooks(self, work, problem)
         run, size = plan_stream(training, problem, state, fresh)
         times = times_of_chunk(times, rate, state, len(data))
-        commit = functools.partial(hooks.commit, run)
         with problem.workers:
             if rate is None:
+                commit = functools.partial(hooks.commit, run)
                 run_pieces(problem, run.policies, state, size, commit)
             else:
                 chunk = chunk_of(problem, rate, state, times, size)
-                listener = Listener(commit, hooks.log_event)
-                run_stream(run, training.tempering, chunk, listener)
+                run_stream(run, training.tempering, chunk, hooks)
             hooks.store(run)
         if not is_above_one(self):
             self._warned.pop("temperature", None)
