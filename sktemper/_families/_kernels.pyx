@@ -34,16 +34,6 @@ def inverse_factors(const double[:, :, ::1] matrices):
     return factors, log_determinants, n_bad
 
 
-def packed_triangles(const double[:, :, ::1] factors, const double[::1] scales):
-    """Return lower triangles times scales, row by row, as (n, d * (d + 1) / 2)."""
-    cdef intptr_t n = factors.shape[0], d = factors.shape[1]
-    out = np.empty((n, d * (d + 1) // 2))
-    cdef double[:, ::1] packed = out
-    with nogil:
-        SIMD.packed_triangles_f64(n, d, &factors[0, 0, 0], &scales[0], &packed[0, 0])
-    return out
-
-
 def traces_and_squares(
     const double[:, :, ::1] factors,
     const double[:, :, ::1] matrices,

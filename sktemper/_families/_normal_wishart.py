@@ -329,7 +329,8 @@ class Covariance:
 
     def triangles(self, factors, scales):
         """Return scales times factors of each component in the kernel's layout."""
-        return _kernels.packed_triangles(factors, scales)
+        rows, columns = np.tril_indices(self.n_features)
+        return scales[:, None] * factors[:, rows, columns]
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale W, -W dW^-1 W, and tr(W dW^-1)."""

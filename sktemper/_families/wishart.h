@@ -78,16 +78,6 @@ LOOP void NAME(centred)(intptr_t n, intptr_t d, const double *restrict precision
     }
 }
 
-/* packed = the rows of lower triangles.  Each triangle is multiplied by its scale. */
-LOOP void NAME(packed_triangles)(intptr_t n, intptr_t d, const double *restrict factors,
-                                 const double *restrict scales, double *restrict packed)
-{
-    for (intptr_t k = 0; k < n; k++)
-        for (intptr_t i = 0; i < d; i++, factors += d)
-            for (intptr_t j = 0; j <= i; j++)
-                *packed++ = scales[k] * factors[j];
-}
-
 /* traces = tr(F^T F matrix) and squares = |F vector|^2 for each lower triangular F. */
 LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restrict factors,
                                    const double *restrict matrices,

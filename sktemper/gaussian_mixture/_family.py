@@ -110,11 +110,12 @@ class GaussianFamily(NormalWishartFamily):
 
     def moments(self, block):
         """Return 1, x, the stored second moments, and 1, for each row."""
-        D, kind = self.n_features, self.covariance
-        n_second = D * (D + 1) // 2 if kind.products else D
-        out = np.empty((len(block), 1 + D + n_second))
-        _kernels.moments(block, self.origin, kind.products, out)
-        return self._natural_order(out)
+        rows = block - self.origin
+        second = rows**2
+        if self.covariance.products:
+            one, other = np.triu_indices(self.n_features)
+            second = rows[:, one] * rows[:, other]
+        return self._natural_order(np.hstack([np.ones((len(rows), 1)), rows, second]))
 
     def coordinates(self, block, row_weight):
         """Return centred rows, divided by the columns' standard deviations."""

@@ -114,26 +114,6 @@ def predictive(
     return status
 
 
-def moments(
-    const floating[:, ::1] samples,
-    const double[::1] origin,
-    bint triangular,
-    double[:, ::1] out,
-):
-    """Write 1, x and the second moments of x into the rows of ``out``.
-
-    The origin is subtracted from the samples.  The second moments are x_i x_j for i <= j
-    if ``triangular``, and otherwise x_i^2.
-    """
-    if samples.shape[0] == 0:
-        return
-    with nogil:
-        call_moments(
-            samples.shape[0], samples.shape[1], triangular, &samples[0, 0], &origin[0],
-            &out[0, 0],
-        )
-
-
 def weighted_moments(
     const floating[:, ::1] samples,
     const double[::1] origin,

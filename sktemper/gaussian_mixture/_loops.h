@@ -328,38 +328,6 @@ LOOP int NAME(mixture_predictive)(predictive_block *predictive)
     return 0;
 }
 
-/* Writes 1, x, and the products x_i x_j for i <= j, or only x_i^2, into each row of `out`, in
- * float64, because sums of these moments lose digits. */
-LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
-                          const REAL *restrict x, const double *restrict origin,
-                          double *restrict out)
-{
-    for (intptr_t i = 0; i < n; i++) {
-        const REAL *restrict row = x + i * n_features;
-        double *restrict own = out + 1;
-        out[0] = 1;
-        VECTORISE
-        for (intptr_t d = 0; d < n_features; d++)
-            own[d] = (double)row[d] - origin[d];
-        double *restrict products = own + n_features;
-        if (triangular)
-            for (intptr_t d = 0; d < n_features; d++) {
-                const double factor = own[d];
-                VECTORISE
-                for (intptr_t e = d; e < n_features; e++)
-                    products[e - d] = factor * own[e];
-                products += n_features - d;
-            }
-        else {
-            VECTORISE
-            for (intptr_t d = 0; d < n_features; d++)
-                products[d] = own[d] * own[d];
-            products += n_features;
-        }
-        out = products;
-    }
-}
-
 /* Finds the nearest centre of each sample.  `halves` are half of the squared lengths of the
  * centres, and `x` has room for a panel.  If `sums` is not NULL, the weights of samples, and
  * samples times their weights, are added to the row of their centre in it. */
