@@ -786,9 +786,9 @@ def unread():
     [
         (["a", "\ud800"], ValueError, r"'\\ud800', which UTF-8 cannot encode"),
         ([1, "1"], TypeError, "all strings or all numbers"),
-        (["a", None], TypeError, "must be strings, got None"),
-        (["a", b"a"], TypeError, "must be strings, got b'a'"),
-        (["a", np.nan], TypeError, "must be strings, got nan"),
+        (["a", None], TypeError, "all numbers, got None"),
+        (["a", b"a"], TypeError, "all numbers, got b'a'"),
+        (["a", np.nan], TypeError, "all numbers, got nan"),
         ([["a"]], ValueError, "one dimension"),
         ("ab", ValueError, "one dimension"),
     ],

@@ -67,7 +67,12 @@ def _parse_objects(dates):
     known = np.array([not is_missing(date) for date in dates], dtype=bool)
     values = dates[known].tolist()
     if all(isinstance(date, Real) and not isinstance(date, bool) for date in values):
-        return _parse_numbers(dates, known, values)
+        found = np.full(len(dates), np.nan)
+        try:
+            found[known] = np.array(values, dtype=np.float64)
+        except OverflowError:  # an int is too large for a float
+            found[known] = np.inf
+        return found
     found = np.full(len(dates), "NaT", dtype="datetime64[s]")
     found[known] = [_as_date(date) for date in values]
     return found
@@ -86,15 +91,6 @@ def _as_date(date):
         return np.array([without_zone(date)[0]], dtype="datetime64[s]")[0]
     except (TypeError, ValueError, OverflowError):
         _refuse(date)
-
-
-def _parse_numbers(dates, known, values):
-    found = np.full(len(dates), np.nan)
-    try:
-        found[known] = np.array(values, dtype=np.float64)
-    except OverflowError:  # an int is too large for a float
-        found[known] = np.inf
-    return found
 
 
 def _in_range_of_years(dates):

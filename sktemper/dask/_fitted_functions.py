@@ -194,7 +194,7 @@ def _lazily(estimator, method, X, client, covariates=None):
         model = client_of(client).scatter(model, hash=False)
     one = dask.delayed(model, name=f"fitted-{uuid.uuid4().hex}", traverse=False)
     return X.map_blocks(
-        _result_of_rows if more else _result_of,
+        _result_of,
         one,
         method,
         meta,
@@ -206,17 +206,14 @@ def _lazily(estimator, method, X, client, covariates=None):
     )
 
 
-def _result_of(block, estimator, method, empty, more):
+def _result_of(block, estimator, method, empty, more, block_info=None):
+    """Return the result of a block; ``more`` are arguments for all rows."""
     if block.shape[0] == 0:
         return empty
+    if more:
+        rows = slice(*block_info[0]["array-location"][0])
+        more = {name: _safe_indexing(values, rows) for name, values in more.items()}
     return np.asarray(getattr(estimator, method)(block, **more))
-
-
-def _result_of_rows(block, estimator, method, empty, more, block_info=None):
-    """Return the result of a block whose rows have arguments of their own."""
-    rows = slice(*block_info[0]["array-location"][0])
-    more = {name: _safe_indexing(values, rows) for name, values in more.items()}
-    return _result_of(block, estimator, method, empty, more)
 
 
 def _array_of(estimator, X):

@@ -300,18 +300,19 @@ def checked_names(names):
         raise ValueError("feature_names must be of one dimension.")
     names = list(names)
     for name in names:
-        if not isinstance(name, str | Number) or name != name:
-            raise TypeError(f"feature_names must be strings, got {name!r}.")
-    if len({isinstance(name, str) for name in names}) > 1:
-        raise TypeError("feature_names must be all strings or all numbers.")
+        is_like_first = isinstance(name, str) == isinstance(names[0], str)
+        if not (isinstance(name, str | Number) and name == name and is_like_first):
+            raise TypeError(
+                f"feature_names must be all strings or all numbers, got {name!r}."
+            )
     names = list(map(str, names))
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"feature_names has {name!r}, which UTF-8 cannot encode."
-            ) from error
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"feature_names has {error.object[error.start]!r}, which UTF-8 cannot "
+            "encode."
+        ) from error
     return names
 
 
@@ -346,10 +347,10 @@ def _two_dimensional(X, number):
     return X
 
 
-def check_numbers(values, number, what="entries"):
+def check_numbers(values, number):
     """Raise a ValueError if an array of a batch does not have a numeric dtype."""
     if values.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has {what} that are no numbers.")
+        raise ValueError(f"Batch {number} has entries that are no numbers.")
 
 
 def canonical(X, number):
