@@ -14,7 +14,7 @@ from sktemper import (
 from sktemper.discrete_mixture._model import (
     BernoulliMixtureModel,
     MultinomialMixtureModel,
-    Noise,
+    NoiseSpectrum,
     auto_feature_prior,
     deviations_of_binary,
     deviations_of_counts,
@@ -175,7 +175,7 @@ def test_components_stay_equal_above_the_first_and_differ_below(kind):
 
 def test_noise_of_equal_rows_is_that_of_the_formula():
     signals = np.array([0.9, 2.0, 10.0])
-    noise = Noise(0.3, np.ones(1), np.ones(1))
+    noise = NoiseSpectrum(0.3, np.ones(1), np.ones(1))
     edge = noise.edge()
     assert_allclose(noise.eigenvalue(edge), (1.0 + np.sqrt(0.3)) ** 2)
     for s in signals:
@@ -188,7 +188,7 @@ def test_noise_of_unequal_rows_is_that_of_a_simulation():
     shares, sizes = np.array([0.5, 0.3, 0.2]), np.array([0.25, 1.0, 3.0])
     sizes /= shares @ sizes
     n_rows, n_columns, variance, largest, found = 400, 160, 6.0, [], []
-    noise = Noise(n_columns / n_rows, sizes, shares)
+    noise = NoiseSpectrum(n_columns / n_rows, sizes, shares)
     edge = noise.edge()
     scale = np.sqrt(np.repeat(sizes, (shares * n_rows).astype(int)) / n_rows)
     for _ in range(20):

@@ -165,19 +165,19 @@ NEIGHBOURS, OVERLAPPING = 4, 2
 ROUNDS, ROUNDS_OF_STARTS = 6, 2
 #: Smallest responsibility of a row that takes part in a split, and smallest number of
 #: rows of a part.
-LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
+SPLIT_SHARE, LEAST_COUNT = 0.01, 2.0
 #: Smaller responsibilities change the entropy of a merge less than rounding errors do.
 LEAST_OVERLAP = 1e-18
 #: Largest number of moments of a component's rows whose split a kernel searches; other
 #: searches may be interrupted halfway.
-MOST_VALUES = 2**19
+MOST_MOMENTS = 2**19
 #: Largest number of changes in a proposal.
 MOST_AT_ONCE = 10
 #: Key of the proposal to reorder components.
 ORDER = "order"
 
 
-class Part(NamedTuple):
+class SplitPart(NamedTuple):
     """The part of a component that a split moves to another component.
 
     A split of ``rows`` moves ``shares`` of their responsibilities to the part, which
@@ -417,18 +417,18 @@ class Search:
 
     def _part(self, k):
         """Return the best split of component k; None if no split is found."""
-        rows = np.flatnonzero((self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0))
+        rows = np.flatnonzero((self.shares[k] >= SPLIT_SHARE) & (self.row_weight > 0))
         weight = self.row_weight[rows] * self.shares[k, rows]
         if weight.sum() < 2 * LEAST_COUNT:  # many small responsibilities
             return None
         whole = Whole(self.counts[k], self.statistics[k], self.concentration)
-        if self.parts_of_kernel and len(rows) * self.family.n_natural <= MOST_VALUES:
+        if self.parts_of_kernel and len(rows) * self.family.n_natural <= MOST_MOMENTS:
             found = self._split_by_kernel(rows, weight, whole)
         else:
             block = self.block[rows]
             best = self.family.split_finder(block) or partial(best_split, self.family)
             found = best(block, self.coordinates[rows], weight, self.prior, whole)
-        return found and Part(rows, *found)
+        return found and SplitPart(rows, *found)
 
     def _split_by_kernel(self, rows, weight, whole):
         """Return the result of `best_split`."""
@@ -465,7 +465,7 @@ def best_split(family, block, coordinates, weight, prior, whole):
     """Return the best split of a component; None if no split is found.
 
     A mixture of two components is fitted to the rows of the component, weighted by
-    their responsibilities.  The result has the fields of `Part` after the first.
+    their responsibilities.  The result has the fields of `SplitPart` after the first.
 
     Parameters
     ----------

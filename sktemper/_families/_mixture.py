@@ -67,7 +67,7 @@ class MixtureHyper(NamedTuple):
     component: np.ndarray
 
 
-class Prepared(NamedTuple):
+class PreparedMixture(NamedTuple):
     """Values of a mixture for local steps."""
 
     log_weights: np.ndarray  # E log pi, (n_components,)
@@ -98,7 +98,7 @@ ROWS_LOOKED_AT = 20_000
 NEVER = -1e30
 #: Number of times that each row counts in a fit of maximum likelihood; numbers of steps
 #: from each start, and of the best fit; and gain of a step, in nats, that ends a fit.
-COPIES, STEPS_OF_STARTS, MOST_STEPS, LEAST_GAIN = 1e4, 20, 1000, 1e-2
+COPIES, STEPS_OF_STARTS, MOST_STEPS, LEAST_STEP_GAIN = 1e4, 20, 1000, 1e-2
 
 
 class MixtureModel(NaturalModel):
@@ -303,7 +303,7 @@ class MixtureModel(NaturalModel):
         )
 
     def prepare(self, globals_, hyper) -> Any:
-        return Prepared(
+        return PreparedMixture(
             self.weights.expected_log(globals_.weights),
             self.family_of(hyper).prepare(globals_.components),
             globals_,
@@ -344,7 +344,7 @@ class MixtureModel(NaturalModel):
         Parameters
         ----------
         block : object
-        prepared : Prepared
+        prepared : PreparedMixture
         power : ndarray of shape (n_rows,) or ()
             Exponent of the likelihood and of the weights.
 
@@ -598,7 +598,7 @@ class MixtureModel(NaturalModel):
             prepared = self.prepare(globals_, hyper)
             shares, bounds, _ = self.responsibilities(block, prepared)
             last, total = total, float(bounds.sum())
-            if total - last < LEAST_GAIN:
+            if total - last < LEAST_STEP_GAIN:
                 break
             globals_ = self.optimum(block, shares, hyper, COPIES)
         return globals_, total

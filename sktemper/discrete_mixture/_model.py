@@ -220,10 +220,10 @@ class Deviations(NamedTuple):
         shares = np.bincount(place, self.weight) / self.weight.sum()
         n_dimensions = min(trace, len(self.columns))
         ratio = n_dimensions / self.n_rows
-        return Noise(ratio, sizes / (shares @ sizes), shares)
+        return NoiseSpectrum(ratio, sizes / (shares @ sizes), shares)
 
 
-class Noise(NamedTuple):
+class NoiseSpectrum(NamedTuple):
     """The Marchenko-Pastur spectrum of noise of variance 1 in a sample.
 
     If rows have the variance ``1 + x / row_term(x)`` in a direction, the sample has the

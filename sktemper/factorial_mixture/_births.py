@@ -170,12 +170,12 @@ STARTS = {
 #: that a new component is the difference of rows.
 P_REMIX, P_SKEWED, P_ROWS, P_DEATH, P_DIFFERENCE = 0.65, 0.5, 0.5, 0.3, 0.5
 #: Least rise of the bound by the removal of a superfluous component, in nats.
-LEAST_RISE = 0.5
+LEAST_RISE_BY_REMOVAL = 0.5
 #: Number of steps after a birth, and number of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 5, 10
 #: Probability above which a sample has a feature, and the product of a sample and a
 #: component that it never has.
-PRESENT, NEVER = 1e-3, -1e30
+PRESENT, EXCLUDED = 1e-3, -1e30
 #: Smallest scale of a direction that components span, relative to the largest scale.
 LEAST_SCALE = 1e-6
 
@@ -239,7 +239,7 @@ def _fewer(model, globals_, hyper, block):
     costs += (means**2).sum(axis=1) / variance
     rises = rises_without(model, globals_, hyper, block) + 0.5 * costs
     dead = int(np.argmax(rises))
-    if rises[dead] < LEAST_RISE:
+    if rises[dead] < LEAST_RISE_BY_REMOVAL:
         return None
     means[dead] = precision[dead] = precision[:, dead] = 0.0
     precision[dead, dead] = 1 / variance
@@ -333,7 +333,7 @@ def rises_without(model, components, hyper, block):
             chosen = group[start : start + most]
             own, k = rows[chosen], features[chosen]
             part, without = inference.of(own), nu[own]
-            part.products[np.arange(len(k)), k] = NEVER
+            part.products[np.arange(len(k)), k] = EXCLUDED
             without[np.arange(len(k)), k] = 0.0
             *_, others, _ = part.run(without, cooled=False)
             rises += np.bincount(k, others - bounds[own], K)

@@ -145,7 +145,7 @@ class FeatureStatistics(Natural):
     values: float
 
 
-class Prepared(NamedTuple):
+class PreparedComponents(NamedTuple):
     """Values for local steps, prepared from the components and priors."""
 
     means: np.ndarray

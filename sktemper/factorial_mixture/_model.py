@@ -33,7 +33,7 @@ from ._inference import (
     FeatureStatistics,
     Hyper,
     Inference,
-    Prepared,
+    PreparedComponents,
     Samples,
     centred,
     inclusion_probabilities,
@@ -194,7 +194,7 @@ class FactorialMixtureModel(NaturalModel):
 
     def prepare(self, globals_, hyper):
         means = globals_.means()
-        return Prepared(
+        return PreparedComponents(
             means,
             self.covariance(globals_),
             (means / hyper.noise_variance).astype(self.dtype),

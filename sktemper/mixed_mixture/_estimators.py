@@ -85,7 +85,7 @@ class CollectionValidation(Validation):
         return Validation(self.estimator, "_validate_block", self.reset).__reduce__()
 
 
-class Rows(ConjugateModel):
+class RowReader(ConjugateModel):
     """Model whose blocks are rows of data, so that workers can read the data."""
 
     block_size = 4096
@@ -532,7 +532,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         return self._describe(_join(blocks), None, sum(sizes))
 
     def _summaries(self, data):
-        model, weight = Rows(), self._column_weights(len(data))
+        model, weight = RowReader(), self._column_weights(len(data))
         with workers_for(self.n_jobs, model, data) as workers:
             problem = Problem(model, data, workers)
             return _join(problem.map(_summary, None, values=weight))

@@ -106,7 +106,7 @@ class MixedFamily(ProductFamily):
                 log_base += histogram.log_densities(values)
         known = options.sum(axis=1)
         if len(self.counts):
-            log_base -= _counts(rows[:, self.counts], counts)
+            log_base -= _count_moments(rows[:, self.counts], counts)
             known += counts[:, len(self.counts) :].sum(axis=1)
         log_support = np.zeros(len(rows))
         if len(self.normals):
@@ -117,7 +117,7 @@ class MixedFamily(ProductFamily):
                 values[:, self.is_log] = own = logarithms(own)
                 log_base -= np.nansum(np.ascontiguousarray(own), axis=1)
             values = (values - self.location) / self.scale
-            present = _normals(values, normals)
+            present = _normal_moments(values, normals)
             log_base -= (present * self.log_scale).sum(axis=1)
             known += present.sum(axis=1)
         return MomentRows(moments, log_base, known, log_support)
@@ -162,7 +162,7 @@ def _intervals(values, edges):
     return above
 
 
-def _counts(values, out):
+def _count_moments(values, out):
     """Write the moments of counts; return the sums of log x!, (n_rows,)."""
     n_counts = values.shape[1]
     x, known = out[:, :n_counts], out[:, n_counts:]
@@ -173,7 +173,7 @@ def _counts(values, out):
     return gammaln(x + 1.0).sum(axis=1)
 
 
-def _normals(values, out):
+def _normal_moments(values, out):
     """Write the moments of normal values; return 1 for known values, 0 for others."""
     n_normals = values.shape[1]
     known = ~np.isnan(values)
@@ -187,12 +187,12 @@ LOG_2_PI = np.log(2.0 * np.pi)
 #: Rate above which a Poisson distribution is treated as a normal distribution.
 LARGE_RATE = 100.0
 #: Logarithm below which terms are negligible.
-VANISHED = -40.0
+LEAST_LOG = -40.0
 #: Numbers of Poisson probabilities that are summed, at least and at most.  The
 #: probabilities of larger counts are integrated.
 LEAST_SUMMED, MOST_SUMMED = 64, 1024
 #: Step of the trapezoidal rule.
-STEP = 0.1
+TAIL_STEP = 0.1
 
 
 def draw_partition(
@@ -251,24 +251,24 @@ def _count_power_sums(rates, b):
     logs = _normal_power_sums(-np.log(rates), b)
     small = rates <= LARGE_RATE
     if small.any():
-        logs[small] = _sums(rates[small], b, MOST_SUMMED)
+        logs[small] = _summed_powers(rates[small], b, MOST_SUMMED)
     for m, one in enumerate(b):
         # these distributions to the power b reach down to 0, unlike normal ones
-        wide = ~small & (one * rates < -VANISHED)
+        wide = ~small & (one * rates < -LEAST_LOG)
         if wide.any():
-            logs[wide, m] = _sums(rates[wide], b[[m]], LEAST_SUMMED)[:, 0]
+            logs[wide, m] = _summed_powers(rates[wide], b[[m]], LEAST_SUMMED)[:, 0]
     return logs
 
 
-def _sums(rates, b, most):
+def _summed_powers(rates, b, most):
     """Return the logarithms of sums of powers: up to ``most`` terms, and the tail."""
     largest, least = float(LEAST_SUMMED), b.min()
-    while largest < most and least * _log_poisson(largest, rates.max()) > VANISHED:
+    while largest < most and least * _log_poisson(largest, rates.max()) > LEAST_LOG:
         largest *= 2.0
     terms = _log_poisson(np.arange(largest + 1.0), rates[:, None])
     logs = np.stack([logsumexp(one * terms, axis=1) for one in b], axis=1)
     last = terms[:, -1].max()
-    for m in np.flatnonzero((b * last > VANISHED) | (largest < rates.max())):
+    for m in np.flatnonzero((b * last > LEAST_LOG) | (largest < rates.max())):
         logs[:, m] = np.logaddexp(logs[:, m], _log_tail(largest, rates, b[m]))
     return logs
 
@@ -281,9 +281,9 @@ def _log_tail(start, rates, b):
     change slowly from count to count.  The integral is computed by the trapezoidal rule
     over t, with x = start + exp(t - exp(-t)).
     """
-    high = np.log(max(8.0 * rates.max(), -2.0 * VANISHED / max(b, 1e-300)))
-    t = np.arange(-4.0, high + STEP, STEP)
-    log_steps = t - np.exp(-t) + np.log1p(np.exp(-t)) + np.log(STEP)
+    high = np.log(max(8.0 * rates.max(), -2.0 * LEAST_LOG / max(b, 1e-300)))
+    t = np.arange(-4.0, high + TAIL_STEP, TAIL_STEP)
+    log_steps = t - np.exp(-t) + np.log1p(np.exp(-t)) + np.log(TAIL_STEP)
     logs = b * _log_poisson(start + np.exp(t - np.exp(-t)), rates[:, None])
     integral = logsumexp(logs + log_steps, axis=1)
     first = b * _log_poisson(start, rates)
