@@ -1,6 +1,5 @@
 """Foundations of the models: exponential families and their natural parameters."""
 
-from .._utils._cache import LastCall
 from ._ascent import DONE_BY_KERNEL, MOST_VALUES, MixtureAscent
 from ._births import USED, Search, starts_of_axes
 from ._counts import (

@@ -14,7 +14,6 @@ from scipy.special import logsumexp
 
 from .._families import (
     CategoricalFamily,
-    LastCall,
     MixturePartition,
     MultinomialFamily,
     WideMixtureModel,
@@ -28,6 +27,7 @@ from .._families import (
 from .._families._counts import MOST_DRAWN, log_rising, mean_log_power_sums
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
+from .._utils._cache import LastCall
 from ..model._contract import tenth_of_rows
 
 # -- estimation of the prior of words from documents -----------------------------------

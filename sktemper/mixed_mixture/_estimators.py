@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import stats
@@ -41,7 +41,7 @@ from .._utils._arguments import WholeNumber, refuse
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import is_first, warn
-from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
+from .._utils._typing import DataFrame, DataLike, Float, Int
 from .._utils._validation import (
     check_labels_differ,
     check_no_container,
@@ -152,7 +152,8 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     values, are categorical.  Other numbers are normal or log-normal if their skewness
     and kurtosis permit it, normal if the column has several modes, and otherwise a
     histogram, as are numbers with many zeros.  With "from_dtype", other numbers are
-    Gaussian, unless all are equal.
+    Gaussian, unless all are equal.  The first chunk of a stream determines the kinds,
+    intervals and categories.
 
     NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
@@ -467,35 +468,6 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         for fault, names in found.items():
             warn_of_columns(self, len(columns), names, fault)
 
-    def partial_fit(
-        self,
-        X: DataLike,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        times: Any = None,
-    ) -> Self:
-        """Continue the training with a chunk of a stream.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Chunk of a stream, which is cut, in order, into batches of ``batch_size``
-            rows.  The first chunk determines the kinds, intervals and categories of the
-            columns; ``categories`` declares those that it may lack.
-        times : array-like of shape (n_samples,) or scalar, default=None
-            Dates or times of the samples, which must not decrease.  A scalar is the
-            time of the whole chunk.  Times are required if the learning rate is a
-            `HalfLife` whose half-life is a duration.
-
-        Returns
-        -------
-        self : object
-            The estimator.  A fitted model continues at its temperature and learning
-            rate.  A new model has a single start; ``n_init`` is ignored.
-        """
-        return super().partial_fit(X, y, sample_weight, times=times)
-
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
         X = as_frame(X)
@@ -757,7 +729,8 @@ class AnnealedMixedMixture(AnnealedMixin, TemperedMixedMixture):
     values, are categorical.  Other numbers are normal or log-normal if their skewness
     and kurtosis permit it, normal if the column has several modes, and otherwise a
     histogram, as are numbers with many zeros.  With "from_dtype", other numbers are
-    Gaussian, unless all are equal.
+    Gaussian, unless all are equal.  The first chunk of a stream determines the kinds,
+    intervals and categories.
 
     NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
