@@ -439,7 +439,8 @@ def test_a_fit_ends_when_it_has_converged():
     assert changes.min() > -1e-8
     assert abs(changes[-1]) < 0.1 <= abs(changes[-2])
     assert model.lower_bound(X) >= bounds[-1]
-    weighted = plain(max_iter=5000, tol=0.1).fit(X, sample_weight=1.0 + np.arange(150) % 3)
+    weight = 1.0 + np.arange(150) % 3
+    weighted = plain(max_iter=5000, tol=0.1).fit(X, sample_weight=weight)
     assert weighted.n_iter_ < 5000
 
 
