@@ -1,6 +1,5 @@
 """Splits of users' items, and the bootstrap and the evidence of mixtures."""
 
-import logging
 import warnings
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -25,6 +24,7 @@ from ._utils._arguments import (
     refuse,
 )
 from ._utils._frames import check_same_rows
+from ._utils._notices import logger
 from ._utils._tasks import Pool, Task
 from ._utils._typing import (
     ArrayLike,
@@ -38,7 +38,6 @@ from ._utils._typing import (
 from ._utils._validation import check_sparse, check_unmasked
 
 # -- bootstrap of mixtures: profiles of classes, and the number of classes -------
-logger = logging.getLogger("sktemper")
 #: Number of starts of the fit that defines the null hypothesis.
 STARTS_OF_NULL = 20
 

@@ -32,7 +32,9 @@ class Fold:
             self._total = value
             return
         if self.n_values == 2:
-            self._total = _accumulator(self._total)
+            total = self._total
+            has_own = hasattr(total, "accumulator")
+            self._total = total.accumulator() if has_own else _Plus(total)
         self._total.add(value)
 
     def total(self):
@@ -53,10 +55,6 @@ class _Plus:
 
     def total(self):
         return self._value
-
-
-def _accumulator(value):
-    return value.accumulator() if hasattr(value, "accumulator") else _Plus(value)
 
 
 def combined(values):

@@ -535,7 +535,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return self._ready.model(self, state)
 
     def _new_model(self):
-        """Return a model of the fit for a pool of threads."""
+        """Return a model of the fit for a pool of threads, or for long computations."""
         state = self._state()
         settings = self._settings().replaced(**state.fixed or {})
         return self._make_model(settings, state.n_features, state.dtype)

@@ -560,12 +560,12 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _likeliest(self, X, n_components, random, n_starts, starts=()):
         """Return the result of `MixtureModel.likeliest` for validated data."""
-        model = self._fitted_model().resized(n_components)
+        model = self._new_model().resized(n_components)
         return model.likeliest(X, self._state().hyper, random, n_starts, starts)
 
     def _annealed_chains(self, X, n_chains, random):
         """Return the result of `MixtureModel.annealed_chains` for validated data."""
-        model, state = self._fitted_model(), self._state()
+        model, state = self._new_model(), self._state()
         prepared = model.prepare(state.globals_, state.hyper)
         shares, _, _ = model.responsibilities(model.take(X, slice(None)), prepared)
         fit = state.globals_, state.hyper, shares

@@ -404,7 +404,7 @@ def _distinct(estimator, X, sample_weight):
         return lower_bound(model, *_merged_globals(model, state, tokens, groups))
 
     merging = Merging(tokens, state.globals_.prior.T, None)
-    bound = lower_bound(estimator._fitted_model(), state.globals_, state.hyper)
+    bound = lower_bound(estimator._new_model(), state.globals_, state.hyper)
     while merging.n_left > 1:
         trials = [
             (bound_after(pair), pair) for pair in merging.cheapest_pairs(N_TRIALS)

@@ -326,19 +326,16 @@ class LocalStep:
                 return 0.0
             return float((row_weight * rows).sum())
 
+        log_partition, rows = self.log_partition, self.row_log_partitions
+        if rows is not None:
+            log_partition = (row_weight[:, None] * rows).sum(axis=0)
         return replace(
             self,
             n_observed=total(self.row_observed),
             bound=total(self.row_bounds),
             score=total(self.row_scores),
-            log_partition=self._weighted_log_partition(row_weight),
+            log_partition=log_partition,
         )
-
-    def _weighted_log_partition(self, row_weight):
-        rows = self.row_log_partitions
-        if rows is None:
-            return self.log_partition
-        return (row_weight[:, None] * rows).sum(axis=0)
 
 
 class _StepAccumulator:
