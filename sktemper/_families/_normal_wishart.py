@@ -231,12 +231,12 @@ def _triangle(n_features):
     """Return indices that convert a symmetric matrix to its packed upper triangle.
 
     These are the rows and columns of the triangle's elements, and the places in the
-    triangle of the matrix's elements.
+    triangle of the matrix's elements; and the indices of a lower triangle by rows.
     """
     rows, columns = np.triu_indices(n_features)
     places = np.empty((n_features, n_features), dtype=np.intp)
     places[rows, columns] = places[columns, rows] = np.arange(len(rows))
-    return rows, columns, places
+    return rows, columns, places, np.tril_indices(n_features)
 
 
 class Covariance:
@@ -270,7 +270,7 @@ class Covariance:
     def __init__(self, n_features, law=None):
         self.n_features = n_features
         self.law = WishartPrecision(n_features) if law is None else law
-        self._rows, self._columns, self._places = _triangle(n_features)
+        self._rows, self._columns, self._places, self._lower = _triangle(n_features)
         self.is_variance = (self._rows == self._columns).astype(np.float64)
         self.n_kept = len(self.is_variance)
 
@@ -329,8 +329,7 @@ class Covariance:
 
     def triangles(self, factors, scales):
         """Return scales times factors of each component in the kernel's layout."""
-        rows, columns = np.tril_indices(self.n_features)
-        return scales[:, None] * factors[:, rows, columns]
+        return scales[:, None] * factors[:, *self._lower]
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale W, -W dW^-1 W, and tr(W dW^-1)."""
