@@ -59,7 +59,10 @@ def checked_file(path):
 
 
 class NumberedLines(NamedTuple):
-    """Lines of a file, without line ends, and their numbers; ``name`` is the file."""
+    """Lines of a file, without line ends, or other items, and their numbers.
+
+    ``name`` precedes a number in messages.
+    """
 
     name: str
     numbers: list
@@ -83,10 +86,12 @@ class NumberedLines(NamedTuple):
     def refuse(self, place, expected):
         """Raise a ValueError that names and shows the line with the index ``place``."""
         line = self.lines[place]
-        text = line[:60].decode("utf-8", errors="replace") + "..." * (len(line) > 60)
+        if isinstance(line, bytes):
+            line = line[:60].decode(errors="replace") + "..." * (len(line) > 60)
+        text = repr(line)
+        text = text[:70] + "..." * (len(text) > 70)
         raise ValueError(
-            f"{self.name}, line {self.numbers[place]}: expected {expected}, got "
-            f"{text!r}."
+            f"{self.name} {self.numbers[place]}: expected {expected}, got {text}."
         )
 
     def refuse_any(self, wrong, expected):
@@ -102,7 +107,7 @@ class NumberedLines(NamedTuple):
         except UnicodeDecodeError as error:
             number = self.numbers[text.count(b"\n", 0, error.start)]
             raise ValueError(
-                f"{self.name}, line {number}: the text is not in UTF-8: {error.reason}."
+                f"{self.name} {number}: the text is not in UTF-8: {error.reason}."
             ) from error
 
     def table(self, dtype, n_fields, expected, **options):
@@ -179,7 +184,7 @@ class TextFile:
                 if text or data:
                     lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
                     numbers = range(number, number + len(lines))
-                    yield NumberedLines(str(self.path), numbers, lines)
+                    yield NumberedLines(f"{self.path}, line", numbers, lines)
                     number += len(lines)
 
     def _read(self, file, number):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,15 @@ from .._utils._arguments import check_arguments, is_integer, refuse
 from .._utils._csr import is_plain
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath
-from ._lines import LARGEST_SIZE, SIZE, Batches, TextFile, first_that_fails, words_of
+from ._lines import (
+    LARGEST_SIZE,
+    SIZE,
+    Batches,
+    NumberedLines,
+    TextFile,
+    first_that_fails,
+    words_of,
+)
 
 #: Maximum number of rows of a batch, so that rows without entries use little memory.
 EMPTY_ROWS = 2**20
@@ -93,9 +101,7 @@ def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     sizes = [size for line in header for size in _whole_numbers(line, 1, expected)]
     if len(sizes) < 3:
         raise ValueError(f"{lines.path} is cut off in its first three lines.")
-    _check_sizes(lines, header, sizes, 3)
-    names = words_of(vocab, sizes[1], f"{lines.path} announces")
-    return Batches(lambda: _entry_batches(lines, 3, sizes, np.int64), names)
+    return _checked_batches(lines, header, sizes, vocab, np.int64)
 
 
 @completed_by(read_uci, "Returns")
@@ -153,12 +159,9 @@ def read_matrix_market(
     if by_column:
         sizes = [sizes[1], sizes[0], sizes[2]]
     n_fields = 2 if field == b"pattern" else 3
-    _check_sizes(lines, [line] * 3, sizes, n_fields)
-    names = words_of(vocab, sizes[1], f"{lines.path} announces")
-    dtype, last = np.float64 if field == b"real" else np.int64, line.numbers[0]
-    return Batches(
-        lambda: _entry_batches(lines, last, sizes, dtype, n_fields, by_column), names
-    )
+    dtype = np.float64 if field == b"real" else np.int64
+    header = [line] * 3
+    return _checked_batches(lines, header, sizes, vocab, dtype, n_fields, by_column)
 
 
 @check_arguments(n_features=[SIZE, None], zero_based=["boolean", StrOptions({"auto"})])
@@ -342,8 +345,8 @@ def _whole_numbers(line, n_numbers, expected):
     return [int(field) for field in fields]
 
 
-def _check_sizes(lines, header, sizes, n_fields):
-    """Raise if a header announces more than the file can contain.
+def _checked_batches(lines, header, sizes, vocab, dtype, n_fields=3, by_column=False):
+    """Return `Batches`; raise if a header announces more than the file can contain.
 
     ``header`` are the lines with the numbers of rows, of columns and of entries.
     """
@@ -358,6 +361,9 @@ def _check_sizes(lines, header, sizes, n_fields):
     ):
         if not least <= sizes[number] <= largest:
             header[number].refuse(0, f"from {least} to {largest:,} {what}")
+    names, last = words_of(vocab, sizes[1], f"{lines.path} announces"), header[-1]
+    options = last.numbers[0], sizes, dtype, n_fields, by_column
+    return Batches(lambda: _entry_batches(lines, *options), names)
 
 
 def _field(line):
@@ -373,7 +379,7 @@ def _field(line):
 # -- entries ---------------------------------------------------------------------------
 
 
-def _entry_batches(lines, n_before, sizes, dtype, n_fields=3, by_column=False):
+def _entry_batches(lines, n_before, sizes, dtype, n_fields, by_column):
     """Yield the rows of a matrix as CSR arrays; no row is divided between two arrays.
 
     The entries follow after ``n_before`` lines.  An entry is a line: row and column,
@@ -515,20 +521,6 @@ def _parsed_lines(lines, counted=False):
 # -- bags of words ---------------------------------------------------------------------
 
 
-class _Bags(NamedTuple):
-    """Documents; ``first`` is the index of the first one."""
-
-    first: int
-    bags: list
-
-    def refuse(self, place, expected):
-        """Raise a ValueError for the document with the index ``place`` here."""
-        text = repr(self.bags[place])
-        text = text[:60] + "..." * (len(text) > 60)
-        number = self.first + place
-        raise ValueError(f"Document {number}: expected {expected}, got {text}.")
-
-
 class _Once:
     """Iterable over a generator of documents; a second iteration raises an error."""
 
@@ -576,10 +568,11 @@ def _parsed_bags(corpus, batch_size):
     documents, first = iter(corpus), 0
     while some := list(islice(documents, batch_size)):
         bags = list(map(_as_list, some))
-        chunk, pairs = _Bags(first, bags), _pairs_of(bags)
+        numbers, pairs = range(first, first + len(bags)), _pairs_of(bags)
+        chunk = NumberedLines("Document", numbers, some)
         if pairs is None:
             place = first_that_fails(bags, lambda bags: _pairs_of(bags) is None)
-            chunk._replace(bags=some).refuse(place, "a list of pairs (word, count)")
+            chunk.refuse(place, "a list of pairs (word, count)")
         sizes = np.array([len(bag) for bag in bags])
         words, counts = pairs.T
         wrong = ~((words == np.rint(words)) & (np.abs(words) < LARGEST_SIZE))

@@ -11,14 +11,13 @@ from .._utils._notices import warn
 from ._blocks import index_dtype, joined, summary
 from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import NAMES
+from ._lines import LARGEST_SIZE
 
 #: If the number of rows of a shard is not given: approximate number of entries of a
 #: shard, and bounds of its number of rows.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
 #: Constraints of parameters that all writers have.
 PARAMETERS = {"shard_rows": [WholeNumber(1), None], "overwrite": ["boolean"]}
-#: Largest number of columns, because their indices have 32 bits.
-MOST_FEATURES = 2**31 - 1
 
 
 class Maps(NamedTuple):
@@ -189,8 +188,8 @@ class ShardWriter:
 
     def _check_width(self, block, number):
         known = self.n_features or block.n_features
-        if block.n_features != known or not 1 <= known <= MOST_FEATURES:
-            expected = self.n_features or f"from 1 to {MOST_FEATURES:,}"
+        if block.n_features != known or not 1 <= known <= LARGEST_SIZE:
+            expected = self.n_features or f"from 1 to {LARGEST_SIZE:,}"
             raise ValueError(
                 f"Batch {number} has {block.n_features} columns, expected {expected}."
             )
