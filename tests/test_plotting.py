@@ -166,12 +166,12 @@ def test_the_error_without_matplotlib_names_the_package(monkeypatch, lda):
 
 def test_displays_refuse_data_that_cannot_be_drawn(plt):
     points = {"x": [1.0, 2.0], "y": [1.0, 2.0]}
-    with pytest.raises(ValueError, match="x_name must be one of .*'steps'"):
+    with pytest.raises(ValueError, match="x_name. parameter must be .*'steps'"):
         TrainingCurveDisplay(**points, x_name="step").plot()
-    with pytest.raises(ValueError, match="y_name must be one of .*'heldout_score'"):
+    with pytest.raises(ValueError, match="y_name. parameter must be .*'heldout"):
         TrainingCurveDisplay(**points, y_name=["score"]).plot()
     points = {"x": [1.0, 2.0], "temperature": [2.0, 1.0]}
-    with pytest.raises(ValueError, match="x_name must be one of"):
+    with pytest.raises(ValueError, match="x_name. parameter must be one of"):
         TemperatureDisplay(**points, x_name=None).plot()
     for ladder, probabilities in (
         (None, np.ones((2, 3))),

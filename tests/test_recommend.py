@@ -780,7 +780,7 @@ def test_an_interruption_of_a_search_ends_its_threads(monkeypatch, error):
 
     monkeypatch.setattr(_best, "Pool", Pool)
     with pytest.raises(error):
-        _best._each(find, range(8), 2, stop)
+        _best._for_each(find, range(8), 2, stop)
     assert stop[0]
     assert len(begun) < 8
     assert not pools[0]._alive

@@ -112,7 +112,7 @@ def best_items(
         find = functools.partial(search.rescored, rescoring=rescoring, own=own)
     size = max(min(MOST_USERS, MOST_TERMS // max(items.size, 1)), 1)
     pieces = [slice(start, start + size) for start in range(0, len(users), size)]
-    _each(find, pieces, n_jobs, search.stop)
+    _for_each(find, pieces, n_jobs, search.stop)
     missing = search.best < 0
     search.scores[missing] = own[missing] = np.nan
     return search.best, search.scores, own
@@ -189,7 +189,7 @@ class _Search:
         best, scores = np.empty(shape, np.int64), np.empty(shape, self.items.dtype)
         starts = entries = None
         if self.seen is not None:
-            starts, entries = _places(self.seen.select(users), some)
+            starts, entries = _places_among(self.seen.select(users), some)
         _kernels.best_of_scores(
             np.ascontiguousarray(given, self.items.dtype),
             starts,
@@ -203,7 +203,7 @@ class _Search:
         self.best[users] = np.where(best < 0, -1, some[best])
 
 
-def _places(rated, some):
+def _places_among(rated, some):
     """Return the entries of users among ``some`` items, as positions in ``some``."""
     places = np.searchsorted(some, rated.items)
     known = some[np.minimum(places, len(some) - 1)] == rated.items
@@ -218,7 +218,7 @@ def products(users, items):
     return out.T
 
 
-def _each(function, pieces, n_jobs, stop):
+def _for_each(function, pieces, n_jobs, stop):
     """Call a function for each piece; use threads for several pieces and jobs."""
     if len(pieces) <= 1 or (n_jobs := effective_n_jobs(n_jobs)) == 1:
         for piece in pieces:

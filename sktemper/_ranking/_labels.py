@@ -127,14 +127,14 @@ def labelled(X, user_labels, item_labels):
 def labels_of(X, name):
     """Return the labels of a matrix, data frame, collection or list of parts if any."""
     if not isinstance(X, list):
-        return _labels(X, name)
-    parts = [_labels(part, name) for part in X]
+        return _labels_of_part(X, name)
+    parts = [_labels_of_part(part, name) for part in X]
     if not parts or any(part is None for part in parts):
         return None
     return np.concatenate(parts) if name == "user_labels" else parts[0]
 
 
-def _labels(X, name):
+def _labels_of_part(X, name):
     # look at the class: some instances, such as Dask's, have attributes of any name
     if not hasattr(type(X), name):
         return frame_labels(X, "index" if name == "user_labels" else "columns")

@@ -12,17 +12,18 @@ from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Seed
 from .._utils._validation import check_sparse, check_unmasked
 from ._ratings import is_odd, kept
-from ._topics import BLOCK, check_columns, components_of, scaled
+from ._topics import ROWS_AT_A_TIME, check_columns, components_of, scaled
 
-_COMPLETION_CONSTRAINTS = {
-    "X": ["array-like", "sparse matrix"],
+#: Constraints of the parameters that scorers share.
+OPTIONS = {
     "split": [StrOptions({"words", "tokens"})],
     "temperatures": [StrOptions({"unit", "learned"})],
     "random_state": ["random_state"],
 }
+_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], **OPTIONS}
 
 
-@check_arguments(**_COMPLETION_CONSTRAINTS)
+@check_arguments(**_CONSTRAINTS)
 def completion_log_likelihood(
     estimator: Any,
     X: DataLike,
@@ -96,15 +97,15 @@ def completion_log_likelihood(
     random = check_random_state(random_state)
     word_topic = np.ascontiguousarray(_distributions(estimator, X.shape[1]).T)
     score = total = 0.0
-    for start in range(0, X.shape[0], BLOCK):
-        block = sparse.csr_array(X[start : start + BLOCK]).astype(np.float64)
+    for start in range(0, X.shape[0], ROWS_AT_A_TIME):
+        block = sparse.csr_array(X[start : start + ROWS_AT_A_TIME]).astype(np.float64)
         block.sum_duplicates()  # in float64, as sums may overflow the dtype of X
         block.eliminate_zeros()
         observed, held_out = _SPLITS[split](block, random)
-        given = {}  # no keyword, so that `transform` of any estimator works
+        options = {}  # no keyword, so that `transform` of any estimator works
         if temperatures == "learned":
-            given = {"temperature": _learned_temperatures(estimator, observed)}
-        doc_topic = np.asarray(estimator.transform(observed, **given), dtype=np.float64)
+            options = {"temperature": _learned_temperatures(estimator, observed)}
+        doc_topic = np.asarray(estimator.transform(observed, **options), np.float64)
         words = held_out.tocoo()
         totals = doc_topic.sum(axis=1)
         usable = (totals > 0) & np.isfinite(totals)
@@ -128,7 +129,7 @@ def completion_log_likelihood(
 
 
 @completed_by(completion_log_likelihood, "Raises")
-@check_arguments(**_COMPLETION_CONSTRAINTS)
+@check_arguments(**_CONSTRAINTS)
 def perplexity(
     estimator: Any,
     X: DataLike,

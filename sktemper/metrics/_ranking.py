@@ -222,7 +222,7 @@ def ranking_report(
     >>> ranking_report(scores, X_test, measures=["precision@2", "recall@2"])
     {'precision@2': 0.5, 'recall@2': 0.5, 'n_users': 1, 'n_left_out': 1}
     """
-    wanted = [_parsed(name) for name in measures]
+    wanted = [_kind_and_k(name) for name in measures]
     values = _values(scores, X_test, X_seen, relevant, wanted)
     is_scored = ~np.isnan(values[0])
     means = [float(row[is_scored].mean()) for row in values]
@@ -234,7 +234,7 @@ def ranking_report(
     )
 
 
-def _parsed(name):
+def _kind_and_k(name):
     """Return the kind and k of a measure such as "ndcg@100"."""
     kind, _, k = str(name).partition("@")
     if kind not in MEASURES or not k.isdecimal() or int(k) < 1:
@@ -254,15 +254,15 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     """Return each user's measures, ndarray of shape (n_measures, n_users)."""
     if not wanted:
         raise ValueError("measures is empty: name at least one, such as 'ndcg@100'.")
-    held_out = _entries(X_test, "X_test", relevant)
+    held_out = _pattern(X_test, "X_test", relevant)
     n_users, n_items = held_out.shape
     _warn_of_long_lists(wanted, n_items)
-    seen = None if X_seen is None else _entries(X_seen, "X_seen")
+    seen = None if X_seen is None else _pattern(X_seen, "X_seen")
     if seen is not None:
         check_same_rows(X_test=X_test, X_seen=X_seen)
         _check_same_table(X_seen, X_test, seen.shape == held_out.shape)
         _check_shape("X_seen", seen.shape, held_out.shape)
-        held_out = _without(held_out, seen)
+        held_out = _without_entries(held_out, seen)
     if held_out.nnz == 0:
         raise ValueError(
             "No user has a relevant item: X_test needs entries, and values of at least "
@@ -274,7 +274,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     size = max(1, MOST_SCORES // max(n_items, 1))
     for start in range(0, n_users, size):
         rows = slice(start, start + size)
-        block = _candidates(of_rows(rows), None if seen is None else seen[rows])
+        block = _ranked_scores(of_rows(rows), None if seen is None else seen[rows])
         relevant_of = held_out[rows].tocoo()
         values[:, rows] = ranking_measures(
             block, relevant_of.row, relevant_of.col, wanted
@@ -294,7 +294,7 @@ def _warn_of_long_lists(wanted, n_items):
         )
 
 
-def _entries(X, name, least=None):
+def _pattern(X, name, least=None):
     """Return the pattern of entries as CSR with sorted indices; X is not changed."""
     ratings = as_ratings(X, name)
     chosen = np.ones(ratings.nnz, bool)
@@ -307,10 +307,10 @@ def _entries(X, name, least=None):
     return pattern
 
 
-def _without(X, others):
+def _without_entries(X, others):
     """Return X without its entries that are also entries of ``others``.
 
-    All entries are 1, see `_entries`.
+    All entries are 1, see `_pattern`.
     """
     left = sparse.csr_array(X - X.multiply(others))
     left.eliminate_zeros()
@@ -379,7 +379,7 @@ def _as_scores(values):
     )
 
 
-def _candidates(scores, seen):
+def _ranked_scores(scores, seen):
     """Return scores in which exactly the items that are not candidates are -inf."""
     if np.isnan(scores).any():
         raise ValueError(
@@ -489,7 +489,7 @@ def make_ranking_scorer(
     >>> bool(0 < search.fit(X).best_score_ < 1)
     True
     """
-    _parsed(measure)
+    _kind_and_k(measure)
     return RankingScorer(measure, test_size, relevant, random_state)
 
 

@@ -14,7 +14,7 @@ from .._utils._arguments import check_arguments, check_scale
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_distinct, check_sparse, check_unmasked
-from ._topics import BLOCK
+from ._topics import ROWS_AT_A_TIME
 
 #: Largest number of predicted ratings in memory at a time.
 BLOCK_RATINGS = 2**22
@@ -68,17 +68,17 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     check_scale(clip)
     _check_labels(estimator, X, "item_labels")
     X = as_ratings(X, distinct=True)
-    rows = max(1, min(BLOCK, BLOCK_RATINGS // max(X.shape[1], 1)))
+    rows = max(1, min(ROWS_AT_A_TIME, BLOCK_RATINGS // max(X.shape[1], 1)))
     squared = n_ratings = 0
     for start in range(0, X.shape[0], rows):
         block = X[start : start + rows]
         held_out = is_odd(block)
         if not held_out.any():
             continue
-        observed, rest = kept(block, ~held_out), kept(block, held_out).tocoo()
-        predicted = np.asarray(estimator.predict(observed))[rest.row, rest.col]
-        squared += np.sum((_clipped(predicted, clip) - rest.data) ** 2)
-        n_ratings += rest.nnz
+        observed, hidden = kept(block, ~held_out), kept(block, held_out).tocoo()
+        predicted = np.asarray(estimator.predict(observed))[hidden.row, hidden.col]
+        squared += np.sum((_clipped(predicted, clip) - hidden.data) ** 2)
+        n_ratings += hidden.nnz
     if n_ratings == 0:
         raise ValueError(
             "Nothing is held out to be predicted: X needs rows with at least two "

@@ -1,19 +1,17 @@
 """Scorers of topics, for searches and cross-validation."""
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._arguments import Interval, check_arguments
+from .._utils._arguments import WholeNumber, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, Seed
-from ._completion import completion_log_likelihood
+from ._completion import OPTIONS, completion_log_likelihood
 from ._topics import npmi_coherence, topic_diversity
 
 
@@ -78,11 +76,7 @@ def _diversity(model, X, **parameters):
 
 
 @completed_by(completion_log_likelihood)
-@check_arguments(
-    split=[StrOptions({"words", "tokens"})],
-    temperatures=[StrOptions({"unit", "learned"})],
-    random_state=["random_state"],
-)
+@check_arguments(**OPTIONS)
 def make_completion_scorer(
     *,
     split: Literal["words", "tokens"] = "words",
@@ -126,7 +120,7 @@ def make_completion_scorer(
     return _TopicScorer(measure, "make_completion_scorer", parameters)
 
 
-@check_arguments(n_words=[Interval(Integral, 2, None, closed="left")])
+@check_arguments(n_words=[WholeNumber(2)])
 def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     """Make a scorer that returns the mean of `npmi_coherence` over the topics.
 
@@ -156,7 +150,7 @@ def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     return _TopicScorer(npmi_coherence, "make_npmi_scorer", {"n_words": n_words})
 
 
-@check_arguments(n_words=[Interval(Integral, 2, None, closed="left")])
+@check_arguments(n_words=[WholeNumber(2)])
 def make_diversity_scorer(*, n_words: Int = 25) -> Callable:
     """Make a scorer that returns `topic_diversity`.
 

@@ -1,6 +1,5 @@
 """Coherence, diversity and matching of topics."""
 
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -14,13 +13,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from .._engine import matrices_of
-from .._utils._arguments import Interval, check_arguments
+from .._utils._arguments import POSITIVE, WholeNumber, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked
 
 #: Number of rows scored at a time, so that the data are never copied whole.
-BLOCK = 1000
+ROWS_AT_A_TIME = 1000
 
 
 def components_of(estimator, n_features=None):
@@ -60,7 +59,7 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
         components = components_of(topics_or_estimator, n_features)
         topics = np.argsort(-components, axis=1, kind="stable")
     else:
-        topics = _listed(topics_or_estimator)
+        topics = _as_arrays(topics_or_estimator)
     if len(topics) == 0:
         raise ValueError("There is no topic: pass a fitted model or at least one list.")
     for topic in topics:
@@ -84,7 +83,7 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
     return [topic[:n_words] for topic in topics]
 
 
-def _listed(topics):
+def _as_arrays(topics):
     try:
         return [np.asarray(topic) for topic in topics]
     except (NotImplementedError, TypeError, ValueError) as error:
@@ -97,13 +96,13 @@ def _listed(topics):
 # -- coherence -------------------------------------------------------------------------
 _COHERENCE_CONSTRAINTS = {
     "X": ["array-like", "sparse matrix"],
-    "n_words": [Interval(Integral, 2, None, closed="left")],
+    "n_words": [WholeNumber(2)],
 }
 
 
 @check_arguments(
     **_COHERENCE_CONSTRAINTS,
-    smoothing=[None, Interval(Real, 0, None, closed="neither")],
+    smoothing=[None, POSITIVE],
 )
 def umass_coherence(
     topics_or_estimator: Any,
@@ -263,7 +262,7 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     check_columns(topics_or_estimator, X)
     matrices, read = matrices_of(X), []
     for number in range(len(matrices)):
-        part = _counts(matrices[number])
+        part = _checked_counts(matrices[number])
         if not read:
             topics = topics_of(topics_or_estimator, n_words, part.shape[1])
             words, positions = np.unique(np.concatenate(topics), return_inverse=True)
@@ -289,7 +288,7 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     return np.array(values)
 
 
-def _counts(X):
+def _checked_counts(X):
     check_unmasked(X)
     return check_array(
         check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
@@ -298,7 +297,7 @@ def _counts(X):
 
 # -- diversity -------------------------------------------------------------------------
 @completed_by(umass_coherence)
-@check_arguments(n_words=[Interval(Integral, 2, None, closed="left")])
+@check_arguments(n_words=[WholeNumber(2)])
 def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
     """Return the share of distinct words among the top words of all topics [1]_.
 

@@ -3,9 +3,9 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._arguments import refuse
 from .._utils._typing import Axes
 from ._axes import Display
 
@@ -24,25 +24,24 @@ Y_LABELS = {
 
 def read_history(estimator, x, y, names):
     """Return columns x and y of the history, without rows in which one is missing."""
-    constraints = {"x": [StrOptions(set(X_COLUMNS))], "y": [StrOptions(names)]}
-    validate_parameter_constraints(constraints, {"x": x, "y": y}, "from_estimator")
+    check_name("x", x, X_COLUMNS)
+    check_name("y", y, names)
     check_is_fitted(estimator, "history_")
     history = estimator.history_
     horizontal, vertical = history[X_COLUMNS[x][0]], history[y]
     known = np.isfinite(horizontal) & np.isfinite(vertical)
     if not known.any():
+        advice = " Fit with evaluate_every=1 to record it."
         raise ValueError(
             f"The history of this {type(estimator).__name__} has no finite {y!r} with "
-            f"a known value of {x!r}."
-            + " Fit with evaluate_every=1 to record it."
-            * (y == "heldout_score")
+            f"a known value of {x!r}.{advice if y == 'heldout_score' else ''}"
         )
     return horizontal[known], vertical[known]
 
 
 def check_name(parameter, name, names):
     if not isinstance(name, str) or name not in names:
-        raise ValueError(f"{parameter} must be one of {list(names)}, got {name!r}.")
+        refuse(parameter, f"one of {list(names)}", name)
 
 
 def draw_line(display, x, y, labels, ax, name, line_kw):
@@ -132,7 +131,7 @@ class TrainingCurveDisplay(Display):
             Passed to matplotlib's ``plot``.
         """
         cls._check()
-        points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
+        points = read_history(estimator, x, y, ("heldout_score", "batch_bound"))
         name = type(estimator).__name__ if name is None else name
         display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
         return display.plot(ax, **line_kw)
@@ -235,9 +234,8 @@ class TemperatureDisplay(Display):
             Passed to matplotlib's ``plot``.
         """
         cls._check()
-        constraints = {"kind": [StrOptions({"line", "heatmap"})]}
-        validate_parameter_constraints(constraints, {"kind": kind}, "from_estimator")
-        points = read_history(estimator, x, "temperature", {"temperature"})
+        check_name("kind", kind, ("line", "heatmap"))
+        points = read_history(estimator, x, "temperature", ("temperature",))
         distribution = _read_distribution(estimator, x) if kind == "heatmap" else {}
         name = type(estimator).__name__ if name is None else name
         display = cls(

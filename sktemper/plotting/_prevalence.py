@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_consistent_length
 from .._engine import matrices_of
 from .._utils._dates import as_dates
 from .._utils._frames import check_same_rows
+from .._utils._groups import MOST_GROUPS, largest_groups
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
 from ._axes import Display, select_topics, topic_colours, topic_labels
 
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_PLACES = 40
 #: Tolerance of the difference from 1 of the sum of a document's topic weights.
-SUM_TOL = 1e-3
+SHARE_TOL = 1e-3
 
 
 def topic_shares(
@@ -70,7 +71,7 @@ def topic_shares(
     weights = check_array(
         doc_topic, dtype=np.float64, input_name="doc_topic", copy=True
     )
-    if (np.abs(weights.sum(axis=1) - 1.0) > SUM_TOL).any():
+    if (np.abs(weights.sum(axis=1) - 1.0) > SHARE_TOL).any():
         raise ValueError(
             "The rows of doc_topic must sum to 1: pass the result of transform(X), not "
             "of transform(X, normalize=False)."
@@ -127,8 +128,6 @@ def _as_values(groups):
 
 
 # -- the plot --------------------------------------------------------------------------
-#: Largest number of groups that are shown.
-MOST_GROUPS = 30
 #: Pattern that distinguishes dates from names of groups.
 DAY_OR_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
@@ -232,7 +231,8 @@ class TopicPrevalenceDisplay(Display):
             shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
             most = 30 if places.dtype.kind in "OUS" else 8
             if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
-                n_groups, largest = len(places), _largest(groups, tokens)
+                n_groups, largest = len(places), largest_groups(groups, tokens)[2]
+                largest = np.sort(largest)
                 shares, places = shares[:, largest], places[largest]
         kept = select_topics(topics, overall, most)
         labels = topic_labels(estimator, feature_names)
@@ -299,13 +299,6 @@ def _with_dates(groups):
         return np.where(missing, "NaT", values).astype("datetime64[s]")
     except ValueError:  # not a date of the calendar, such as June 31
         return groups
-
-
-def _largest(groups, tokens):
-    """Return the indices of the groups with the most tokens, in increasing order."""
-    _, numbers = np.unique(np.asarray(groups).astype(str), return_inverse=True)
-    sizes = np.bincount(numbers, weights=tokens)
-    return np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
 
 
 def _tokens(X):

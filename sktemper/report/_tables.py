@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._utils._groups import largest_groups
 from ..plotting import topic_shares
 from ._models import largest
 
@@ -83,10 +84,6 @@ def _interleave(*lists):
 
 
 # -- prevalence over dates and by group ------------------------------------------------
-#: Largest number of groups that are shown.
-MOST_GROUPS = 30
-
-
 def line_table(facts, dates):
     """Return the topics' shares over dates or numbers; None if there are no dates."""
     if dates is None:
@@ -110,10 +107,8 @@ def group_table(facts, groups):
     """Return the topics' shares by group, largest group first; None without groups."""
     if groups is None:
         return None
-    names, numbers = np.unique(groups.astype(str), return_inverse=True)
-    sizes = np.bincount(numbers, weights=facts.tokens)
-    order = np.argsort(-sizes, kind="stable")[:MOST_GROUPS]
-    shares, _ = topic_shares(facts.doc_topic, facts.tokens, names[numbers])
+    names, sizes, order = largest_groups(groups, facts.tokens)
+    shares, _ = topic_shares(facts.doc_topic, facts.tokens, groups.astype(str))
     return {
         "names": names[order].tolist(),
         "n_tokens": sizes[order].round(1).tolist(),

@@ -15,7 +15,7 @@ from ._expected import expected_failed_checks
 __all__ = ["check_model", "expected_failed_checks"]
 
 #: Name of the check that creates the case for all others.
-START = "check_the_model_starts"
+FIRST_CHECK = "check_the_model_starts"
 
 
 def check_model(
@@ -97,12 +97,12 @@ def check_model(
     def start(_):
         built.append(Case(model, X, random_state, log_likelihood))
 
-    for name, check in {START: start, **checks()}.items():
+    for name, check in {FIRST_CHECK: start, **checks()}.items():
         result = {"check_name": name, "status": "passed", "reason": None}
         result["exception"] = None
         try:
-            if name != START and not built:
-                raise Skip(f"{START} failed")
+            if name != FIRST_CHECK and not built:
+                raise Skip(f"{FIRST_CHECK} failed")
             check(built[0].fresh() if built else None)
         except Skip as skip:
             result |= {"status": "skipped", "reason": str(skip)}

@@ -15,7 +15,7 @@ OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
 #: Largest number of rows of a case, and the seed of models that sample.
 MOST_ROWS, SEED = 60, 7
 #: Weight of the data that makes the posterior of global parameters very narrow.
-CERTAIN = 1e7
+CERTAIN_SCALE = 1e7
 #: A power at which the likelihood is negligible.
 HARDLY = 1e-6
 
@@ -93,7 +93,7 @@ class Case:
         """Return parameters whose posterior is very narrow."""
         globals_ = self.globals_
         for _ in range(2):
-            globals_ = self.stepped(globals_, Powers(), scale=CERTAIN)
+            globals_ = self.stepped(globals_, Powers(), scale=CERTAIN_SCALE)
         return globals_
 
     def vector(self, globals_=None):

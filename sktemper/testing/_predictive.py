@@ -165,10 +165,10 @@ def _change_values(case, row):
     for number, change in enumerate(changes):
         for place in change:
             rows[number, place] = others[place]
-    return _like(case.X, X, rows), [int(names[place]) for place in chosen]
+    return _rows_like(case.X, X, rows), [int(names[place]) for place in chosen]
 
 
-def _like(X, row, rows):
+def _rows_like(X, row, rows):
     if not sparse.issparse(X):
         return rows
     n_rows, n_values = rows.shape
