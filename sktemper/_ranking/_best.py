@@ -122,14 +122,18 @@ def _best_of_few(users, panels, n_items, n_best, seen, barred):
     """Return the same as `best_items` for few users and packed items."""
     products = np.empty((len(users), n_items), users.dtype)
     multiply(users, panels, products)
-    best = np.empty((len(users), n_best), np.int64)
-    scores = np.empty((len(users), n_best), users.dtype)
-    starts, entries = _excluded(seen)
-    barred = _flags(barred)
-    _kernels.best_of_scores(products, starts, entries, barred, NO_STOP, scores, best)
+    best, scores = _best_of_scores(products, n_best, seen, _flags(barred), NO_STOP)
     if best[:, -1].min(initial=0) < 0:
         scores[best < 0] = np.nan
     return best, scores, scores
+
+
+def _best_of_scores(given, n_best, seen, barred, stop):
+    shape = len(given), n_best
+    best, scores = np.empty(shape, np.int64), np.empty(shape, given.dtype)
+    starts, entries = _excluded(seen)
+    _kernels.best_of_scores(given, starts, entries, barred, stop, scores, best)
+    return best, scores
 
 
 def _excluded(seen):
@@ -185,20 +189,11 @@ class _Search:
         """Find the best of ``some`` items for users; ``some`` must be sorted."""
         found = products(self.users[users], self.items[some])
         given = rescoring.scores(found, users, some)
-        shape = len(users), self.best.shape[1]
-        best, scores = np.empty(shape, np.int64), np.empty(shape, self.items.dtype)
-        starts = entries = None
-        if self.seen is not None:
-            starts, entries = _places_among(self.seen.select(users), some)
-        _kernels.best_of_scores(
-            np.ascontiguousarray(given, self.items.dtype),
-            starts,
-            entries,
-            None if self.barred is None else self.barred[some],
-            self.stop,
-            scores,
-            best,
-        )
+        given = np.ascontiguousarray(given, self.items.dtype)
+        seen = self.seen and _places_among(self.seen.select(users), some)
+        barred = None if self.barred is None else self.barred[some]
+        n_best = self.best.shape[1]
+        best, scores = _best_of_scores(given, n_best, seen, barred, self.stop)
         self.scores[users], own[users] = scores, np.take_along_axis(found, best, axis=1)
         self.best[users] = np.where(best < 0, -1, some[best])
 

@@ -38,6 +38,7 @@ class Display:
             if name == "plot":
                 complete(function, Display.plot)
             complete(function, created)
+            complete(function, Display.plot)
             created = function
             written = f"display : {cls.__name__}"
             function.__doc__ = function.__doc__.replace("display : Display", written)
@@ -53,8 +54,6 @@ class Display:
         feature_names : array-like of shape (n_features,), default=None
             The words; None uses the column names of the training data, or column
             indices.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure.
         name : str, default=None
             Name in the legend; None uses the name of the class.
 

@@ -138,23 +138,16 @@ def _change_values(case, row):
     with each pair of columns changed.  No value is added or removed, so that the same
     observations are held out.
     """
+    is_sparse = sparse.issparse(case.X)
     X = case.X[[row]]
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
-        values, places = np.array(X.data), np.arange(X.nnz)
-        names = X.indices
-    else:
-        values = np.array(X[0])
-        places = np.flatnonzero((values != 0) & (values == values))
-        names = np.arange(len(values))
-    known = case.X.data if sparse.issparse(case.X) else np.ravel(case.X)
+    values = X.toarray()[0] if is_sparse else np.array(X[0])
+    columns = np.flatnonzero((values != 0) & (values == values))
+    known = case.X.data if is_sparse else np.ravel(case.X)
     known = np.unique(known[(known != 0) & (known == known)])
-    chosen = case.random.permutation(places)[:MOST_VALUES]
+    chosen = case.random.permutation(columns)[:MOST_VALUES]
     if len(known) < 2 or len(chosen) < 2:
         return X, []
-    others = {}
-    for place in chosen:
-        others[place] = case.random.choice(known[known != values[place]])
+    others = {c: case.random.choice(known[known != values[c]]) for c in chosen}
     first, second = np.triu_indices(len(chosen), 1)
     changes = [
         [],
@@ -163,18 +156,6 @@ def _change_values(case, row):
     ]
     rows = np.tile(values, (len(changes), 1))
     for number, change in enumerate(changes):
-        for place in change:
-            rows[number, place] = others[place]
-    return _rows_like(case.X, X, rows), [int(names[place]) for place in chosen]
-
-
-def _rows_like(X, row, rows):
-    if not sparse.issparse(X):
-        return rows
-    n_rows, n_values = rows.shape
-    indices = np.tile(row.indices, n_rows)
-    indptr = n_values * np.arange(n_rows + 1)
-    matrix = sparse.csr_array(
-        (rows.ravel(), indices, indptr), shape=(n_rows, row.shape[1])
-    )
-    return type(X)(matrix)
+        for column in change:
+            rows[number, column] = others[column]
+    return type(case.X)(rows) if is_sparse else rows, chosen.tolist()
