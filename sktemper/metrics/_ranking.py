@@ -21,6 +21,7 @@ from .._utils._typing import DataLike, Float, Int
 from .._utils._validation import check_unmasked
 from ..model_selection import train_test_split_entries
 from ._ratings import as_ratings, kept
+from ._scorer import Scorer
 
 _ENTRIES = ["array-like", "sparse matrix"]
 _SHARED = {
@@ -394,38 +395,13 @@ def _ranked_scores(scores, seen):
 
 
 # -- scorers ---------------------------------------------------------------------------
-class RankingScorer:
-    """Scorer of rankings, a callable ``scorer(estimator, X)``.
-
-    Parameters
-    ----------
-    measure, test_size, relevant, random_state
-        As in `make_ranking_scorer`.
-    """
-
-    def __init__(self, measure, test_size, relevant, random_state):
-        self.measure, self.test_size = measure, test_size
-        self.relevant, self.random_state = relevant, random_state
-
-    def __call__(self, estimator, X, y=None):
-        """Return the measure; the hidden items of each row of ``X`` are relevant."""
-        X_seen, X_test = train_test_split_entries(
-            X, test_size=self.test_size, random_state=self.random_state
-        )
-        report = ranking_report(
-            estimator,
-            X_test,
-            measures=[self.measure],
-            X_seen=X_seen,
-            relevant=self.relevant,
-        )
-        return report[self.measure]
-
-    def __repr__(self):
-        return (
-            f"make_ranking_scorer({self.measure!r}, test_size={self.test_size!r}, "
-            f"relevant={self.relevant!r}, random_state={self.random_state!r})"
-        )
+def _hidden_items_measure(estimator, X, measure, test_size, relevant, random_state):
+    """Return a measure of rankings; hidden items of each row of ``X`` are relevant."""
+    X_seen, X_test = train_test_split_entries(
+        X, test_size=test_size, random_state=random_state
+    )
+    options = {"measures": [measure], "X_seen": X_seen, "relevant": relevant}
+    return ranking_report(estimator, X_test, **options)[measure]
 
 
 def make_ranking_scorer(
@@ -490,7 +466,13 @@ def make_ranking_scorer(
     True
     """
     _kind_and_k(measure)
-    return RankingScorer(measure, test_size, relevant, random_state)
+    parameters = {
+        "measure": measure,
+        "test_size": test_size,
+        "relevant": relevant,
+        "random_state": random_state,
+    }
+    return Scorer(_hidden_items_measure, "make_ranking_scorer", parameters)
 
 
 #: Scorer with the defaults: nDCG at 100 of the hidden half of each user's items.

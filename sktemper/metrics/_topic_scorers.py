@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Literal
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -12,46 +11,16 @@ from .._utils._arguments import WholeNumber, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, Seed
 from ._completion import OPTIONS, completion_log_likelihood
+from ._scorer import Scorer
 from ._topics import npmi_coherence, topic_diversity
 
 
-class _TopicScorer:
-    """Scorer of topic models for searches, a callable ``scorer(estimator, X)``.
+def _model_and_counts(estimator, X, looks_at_data=True):
+    """Return the topic model in an estimator, and the transformed data it gets.
 
-    Parameters
-    ----------
-    measure : callable
-        Function of a module, so that scorers can be pickled.  It is called as
-        ``measure(model, X, **parameters)``; higher is better.
-    name : str
-        Name of the function that makes the scorer.
-    parameters : dict
-        Further keyword arguments of the measure.
-    looks_at_data : bool
-        Whether the measure depends on ``X``.  If not, the steps of a pipeline before
-        the model do not transform ``X``.
+    The estimator is a topic model, a `Pipeline` whose last step is one, or a search
+    whose best estimator is one of these.
     """
-
-    def __init__(self, measure, name, parameters, looks_at_data=True):
-        self._measure, self._name, self._parameters = measure, name, parameters
-        self._looks_at_data = looks_at_data
-
-    def __call__(self, estimator, X, y=None):
-        """Return the measure of a fitted model as a float.
-
-        The estimator is a topic model, a `Pipeline` whose last step is one, or a search
-        whose best estimator is one of these.
-        """
-        model, X = _model_and_counts(estimator, X, self._looks_at_data)
-        return float(np.mean(self._measure(model, X, **self._parameters)))
-
-    def __repr__(self):
-        shown = ", ".join(f"{key}={value!r}" for key, value in self._parameters.items())
-        return f"{self._name}({shown})"
-
-
-def _model_and_counts(estimator, X, looks_at_data):
-    """Return the topic model in an estimator, and the transformed data it gets."""
     while True:
         if isinstance(estimator, BaseEstimator):
             check_is_fitted(estimator)
@@ -71,7 +40,16 @@ def _model_and_counts(estimator, X, looks_at_data):
     return estimator, X
 
 
-def _diversity(model, X, **parameters):
+def _completion(estimator, X, **parameters):
+    return completion_log_likelihood(*_model_and_counts(estimator, X), **parameters)
+
+
+def _npmi(estimator, X, **parameters):
+    return npmi_coherence(*_model_and_counts(estimator, X), **parameters).mean()
+
+
+def _diversity(estimator, X, **parameters):
+    model, _ = _model_and_counts(estimator, X, looks_at_data=False)
     return topic_diversity(model, **parameters)
 
 
@@ -116,8 +94,7 @@ def make_completion_scorer(
         "temperatures": temperatures,
         "random_state": random_state,
     }
-    measure = completion_log_likelihood
-    return _TopicScorer(measure, "make_completion_scorer", parameters)
+    return Scorer(_completion, "make_completion_scorer", parameters)
 
 
 @check_arguments(n_words=[WholeNumber(2)])
@@ -147,7 +124,7 @@ def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     >>> make_npmi_scorer(n_words=5)
     make_npmi_scorer(n_words=5)
     """
-    return _TopicScorer(npmi_coherence, "make_npmi_scorer", {"n_words": n_words})
+    return Scorer(_npmi, "make_npmi_scorer", {"n_words": n_words})
 
 
 @check_arguments(n_words=[WholeNumber(2)])
@@ -175,8 +152,7 @@ def make_diversity_scorer(*, n_words: Int = 25) -> Callable:
     >>> make_diversity_scorer(n_words=10)
     make_diversity_scorer(n_words=10)
     """
-    parameters, name = {"n_words": n_words}, "make_diversity_scorer"
-    return _TopicScorer(_diversity, name, parameters, looks_at_data=False)
+    return Scorer(_diversity, "make_diversity_scorer", {"n_words": n_words})
 
 
 #: Held-out log-likelihood per token by document completion: the ``score`` of an LDA.
