@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from fits import documents_of, fitted_model
-from scipy import sparse, stats
+from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -53,10 +53,6 @@ def texts(n_samples=400, n_components=4, n_features=60, seed=0):
 
 def with_missing(X, share=0.3):
     return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
-
-
-def data_of(estimator):
-    return classes()[0] if isinstance(estimator, BERNOULLI) else texts()[0]
 
 
 @pytest.mark.every(2)
@@ -283,19 +279,6 @@ def test_components_are_recovered(estimator):
     np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
     drawn, labels = fitted.sample(500)
     assert adjusted_rand_score(labels, fitted.predict(drawn)) > 0.9
-
-
-def test_sparse_and_dense_data_give_equal_results():
-    for estimator in (AnnealedMultinomialMixture, AnnealedBernoulliMixture):
-        estimator = estimator(3, random_state=0, max_iter=10, moves=None)
-        X = data_of(estimator)
-        dense = clone(estimator).fit(X)
-        for container in (sparse.csr_array, sparse.csc_matrix):
-            other = clone(estimator).fit(container(X))
-            np.testing.assert_array_equal(other.components_, dense.components_)
-            np.testing.assert_allclose(
-                other.score_samples(container(X)), dense.score_samples(X), rtol=1e-10
-            )
 
 
 def test_binarize():

@@ -19,7 +19,6 @@ from sktemper import (
 )
 from sktemper._engine import _moves as moves_of_loop
 from sktemper._families import MixtureModel
-from sktemper.gaussian_mixture._starts import STARTS
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 
 TYPES = ("full", "tied", "diag", "spherical")
@@ -167,56 +166,6 @@ def test_a_stream_may_begin_with_few_samples_and_continue_with_one():
     assert_valid(mixture)
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         plain(8).partial_fit(X[:1])
-
-
-def together(mixture, weight, data=X):
-    """Return fits to weighted rows, and to repeated rows in another order."""
-    order = np.random.default_rng(5).permutation(len(data))
-    repeated = np.repeat(data, weight, axis=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        weighted = clone(mixture).fit(data[order], sample_weight=weight[order])
-        return weighted, clone(mixture).fit(repeated), repeated
-
-
-@pytest.mark.every(53)
-@unconverged
-@each_type
-@pytest.mark.parametrize("init_params", STARTS)
-@pytest.mark.parametrize(
-    "policies",
-    [
-        {"tempering": None},
-        {"moves": FEW},
-        {"tempering": None, "moves": MoveSequence([SplitMergeMoves(), BirthMoves(9)])},
-    ],
-    ids=["plain", "global", "moves"],
-)
-def test_weights_are_repetitions_in_one_batch(covariance_type, init_params, policies):
-    """This holds for any order of the rows, with default priors, and in each state."""
-    weight = np.random.default_rng(0).integers(0, 4, 120)
-    mixture = TemperedGaussianMixture(
-        4,
-        covariance_type=covariance_type,
-        init_params=init_params,
-        max_iter=30,
-        random_state=0,
-        **policies,
-    )
-    if init_params == "random" and "tempering" not in policies:
-        pytest.skip("all components become equal, and rounding errors part them")
-    one, two, repeated = together(mixture, weight)
-    for name in ("means_", "covariances_", "mean_precision_", "weights_"):
-        np.testing.assert_allclose(
-            getattr(one, name), getattr(two, name), rtol=1e-6, atol=1e-8
-        )
-    assert one.n_iter_ == two.n_iter_
-    assert one.lower_bound_ == pytest.approx(two.lower_bound_, rel=1e-9)
-    assert one.lower_bound_ == pytest.approx(one.lower_bound(repeated), rel=1e-9)
-    assert one.lower_bounds_ == pytest.approx(two.lower_bounds_, rel=1e-9)
-    kept = one.history_.get("move_kept", ())
-    np.testing.assert_array_equal(kept, two.history_.get("move_kept", ()))
-    assert not np.allclose(one.means_, clone(mixture).fit(X).means_, atol=1e-3)
 
 
 # -- samples ---------------------------------------------------------------------------

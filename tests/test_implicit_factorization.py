@@ -1,13 +1,11 @@
 """Factorization of implicit feedback, compared with brute force over all pairs."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
 from fits import Hooks, clicks_of, fitted_model, new_model
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sktemper._simd.special import aligned
 
@@ -395,22 +393,6 @@ def test_bad_parameters_are_refused(parameters, message):
     np.testing.assert_array_equal(model.components_, before)
 
 
-@pytest.mark.filterwarnings("error:The stored numbers of X")
-def test_ratings_that_are_taken_as_weights_are_warned_of():
-    X = matrix_of()
-    X.data = 2 + 2 * X.data
-    with pytest.warns(
-        UserWarning, match="stored numbers of X.*pair_weight=1.0"
-    ) as said:
-        ImplicitFactorization(2, max_iter=1).fit(X)
-    assert said[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        ImplicitFactorization(2, max_iter=9, pair_weight=1.0).fit(X)
-        X.data[:] = 1
-        ImplicitFactorization(2, max_iter=9).fit(X)
-
-
 # -- users -----------------------------------------------------------------------------
 
 
@@ -543,16 +525,3 @@ def test_factors_are_cached():
     assert stopped.components_.shape == (3, 80)
     with pytest.raises(NotFittedError, match="not completed"):
         stopped.user_factors_  # noqa: B018
-
-
-def test_weights_of_users_are_repetitions():
-    X = matrix_of()
-    counts = np.random.default_rng(0).integers(3, size=X.shape[0])
-    repeated = X[np.repeat(np.arange(X.shape[0]), counts)]
-    one = ImplicitFactorization(2, max_iter=5, random_state=0)
-    two = clone(one).fit(repeated)
-    one.fit(X, sample_weight=counts)
-    np.testing.assert_allclose(one.components_, two.components_, rtol=1e-7, atol=1e-9)
-    bounds = one.lower_bound(X, sample_weight=counts), two.lower_bound(repeated)
-    assert bounds[0] == pytest.approx(bounds[1])
-    assert one.zero_weight_ == pytest.approx(two.zero_weight_)

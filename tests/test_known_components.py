@@ -113,6 +113,7 @@ def test_labels_have_the_power_of_the_likelihood(name):
     np.testing.assert_allclose(known.local_parameters, expected, atol=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("batch_size", [None, 3])
 @pytest.mark.parametrize("name", MIXTURES)
 def test_bounds_and_posteriors_are_those_of_enumeration(name, batch_size):
@@ -139,6 +140,7 @@ def test_bounds_and_posteriors_are_those_of_enumeration(name, batch_size):
         np.testing.assert_allclose(counts, expected, atol=0.05)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", MIXTURES)
 def test_labels_name_components(name):
     row = ROWS[name]

@@ -78,6 +78,7 @@ def model_of(name, weight_prior="dirichlet_distribution"):
     return model, model.take(X, slice(None)), globals_, hyper
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("prior", WEIGHTS)
 @pytest.mark.parametrize("name", CASES)
@@ -131,6 +132,7 @@ FACTORIAL = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("name", CASES | FACTORIAL)
 def test_ascents_by_the_model_have_the_bits_of_single_steps(

@@ -76,6 +76,7 @@ def test_criteria_of_binary_columns_are_those_of_mixed_kinds(bernoulli):
     np.testing.assert_allclose(bernoulli.profiles()[numbers], ones[numbers], rtol=1e-5)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_criteria_find_the_number_of_features(seed):
     random = np.random.default_rng(seed)

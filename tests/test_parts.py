@@ -20,7 +20,7 @@ from sktemper import (
     TemperedLDA,
     datasets,
 )
-from sktemper._engine import Data, InMemory, Rows, Source, data_of
+from sktemper._engine import Data, InMemory, Rows, Source
 from sktemper._engine._workers import tree_sum
 from sktemper.moves import BirthMoves
 
@@ -66,15 +66,6 @@ def test_some_rows_are_drawn_at_random():
     np.testing.assert_array_equal(rows.some(20, np.random.default_rng(0)), range(20))
 
 
-def test_runs_of_one_row_are_rows():
-    rows, same = Rows.of_parts(np.array([4, 9]), 1), Rows(np.arange(9), np.ones(9, int))
-    order = np.random.default_rng(0).permutation(9)
-    for places in (slice(2, 7), np.array([8, 0]), slice(None)):
-        expected = order[places]
-        for one in (rows, same):
-            np.testing.assert_array_equal(one.runs(order).at(places), expected)
-
-
 def test_many_rows_in_runs_are_not_written_down():
     rows = Rows.of_parts(np.array([10**9, 3 * 10**9]), 2**20)
     some = rows.runs(np.random.default_rng(0).permutation(rows.n_runs))
@@ -94,23 +85,6 @@ def test_tree_sums_add_the_values_of_a_node_from_left_to_right(fan_in):
                 functools.reduce(operator.add, nodes[i : i + fan_in]) for i in starts
             ]
         assert found == nodes[0]
-
-
-def test_groups_are_parts_in_their_order():
-    X = np.arange(20.0).reshape(10, 2)
-    data = data_of(parts_of(X, 4, 0, 3), lambda X: X)
-    assert data.shape == (10, 2)
-    rows = data.by_part(np.array([9, 0, 5, 3, 8]))
-    assert rows.tolist() == [0, 3, 5, 9, 8]
-    groups = [(own.tolist(), places) for _, own, places in data.groups(rows)]
-    assert groups == [([0, 3], slice(0, 2)), ([1], slice(2, 3)), ([2, 1], slice(3, 5))]
-    np.testing.assert_array_equal(data.rows(rows), X[rows])
-    whole = [(own, places) for _, own, places in data.groups()]
-    assert whole == [
-        (slice(0, 4), slice(0, 4)),
-        (slice(0, 3), slice(4, 7)),
-        (slice(0, 3), slice(7, 10)),
-    ]
 
 
 # -- estimators ------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Displays follow scikit-learn's conventions; tests draw without a screen."""
 
-import builtins
-
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -17,6 +15,7 @@ def lda(documents):
     ).fit(documents)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("x", ["passes", "seconds", "steps"])
 @pytest.mark.parametrize("y", ["heldout_score", "batch_bound"])
 def test_training_curve(plt, lda, x, y):
@@ -149,19 +148,6 @@ def test_refuses(plt, documents, lda):
     with pytest.raises(ValueError, match="evaluate_every=1"):
         TrainingCurveDisplay.from_estimator(unscored)
     assert not plt.get_fignums()
-
-
-def test_the_error_without_matplotlib_names_the_package(monkeypatch, lda):
-    found = builtins.__import__
-
-    def without_matplotlib(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return found(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
-    with pytest.raises(ImportError, match="requires matplotlib"):
-        TemperatureDisplay.from_estimator(lda)
 
 
 def test_displays_refuse_data_that_cannot_be_drawn(plt):

@@ -15,8 +15,6 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
-    AnnealedFactorialMixture,
-    AnnealedMatrixFactorization,
     SVIPlusLDA,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
@@ -533,21 +531,6 @@ def test_a_model_that_asks_for_infinite_heat_is_refused(temperature):
         with pytest.raises(ValueError, match="asks for a start.*Rescale"):
             policy.resolved(plan)
     assert Annealing(LinearSchedule(2)).resolved(plan).schedule.start == 2
-
-
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("init", ["data", "random"])
-def test_data_that_overflow_at_the_start_are_refused(method, init):
-    mixture = AnnealedFactorialMixture(1, init=init, moves=None)
-    # the error comes before an endless loop
-    with pytest.raises(ValueError, match="largest size supported in float64"):
-        getattr(mixture, method)([[1e300, 0, 0]])
-    assert not hasattr(mixture, "state_")
-    factorization = AnnealedMatrixFactorization(
-        2, noise_variance=1e-300, component_variance=1.0
-    )
-    with pytest.raises(ValueError, match="noise_variance of 1e-300"):
-        getattr(factorization, method)([[1.0, 2.0], [3.0, 4.0]])
 
 
 def prior_of(policy):

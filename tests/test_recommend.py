@@ -561,17 +561,6 @@ def test_similar_items_point_the_same_way(fitted):
         assert (np.diff(part["similarity"]) <= 0).all()
 
 
-def test_zeros_that_fill_a_table_are_warned_of():
-    wide = FRAME.pivot(index="user", columns="item", values="stars").fillna(0)
-    model = TemperedMatrixFactorization(2, max_iter=3, random_state=0)
-    with pytest.warns(UserWarning, match="zeros are taken as ratings of 0"):
-        model.fit(wide)
-    long = wide.stack().reset_index()
-    X, *_ = ratings_matrix(long["user"], long["item"], long[0])
-    with pytest.warns(UserWarning, match="zeros are taken as ratings of 0"):
-        model.fit(X)
-
-
 # -- copies for serving ----------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import os
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -148,21 +147,6 @@ def test_auto_samples_short_documents_of_whole_counts_at_low_temperatures():
         assert same.tolist() == [False, True, True, False]
     ours, theirs = gammas(Powers(local=0.8))
     assert (ours == theirs).all()
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_neither_threads_nor_a_pickle_change_the_bits(counts):
-    def lda(**parameters):
-        return AnnealedLDA(
-            4, doc_update="sampled", batch_size=30, random_state=0, **parameters
-        )
-
-    whole = lda(max_iter=4, n_jobs=2).fit(counts)
-    half = lda(max_iter=2, warm_start=True, schedule=whole.schedule_)
-    resumed = pickle.loads(pickle.dumps(half.fit(counts))).fit(counts)
-    np.testing.assert_array_equal(whole.components_, resumed.components_)
-    other = lda(max_iter=4).set_params(random_state=1).fit(counts)
-    assert (other.components_ != whole.components_).any()
 
 
 def test_fractions_are_refused_before_anything_is_lost(counts):

@@ -174,21 +174,6 @@ def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size, monke
         np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
-@pytest.mark.every(11)
-@each_row
-@pytest.mark.parametrize("method", ["transform", "score_samples"])
-@pytest.mark.machine
-def test_any_chunks_give_the_same_bits(row, method):
-    X = row.data(120)
-    function = getattr(quietly(estimator_of(row, {}).fit, X), method)
-    expected = function(X)
-    for size in (1, 7, 100):
-        parts = [function(X[i : i + size]) for i in range(0, 120, size)]
-        np.testing.assert_array_equal(np.concatenate(parts), expected)
-    order = np.random.default_rng(0).permutation(120)
-    np.testing.assert_array_equal(function(X[order]), expected[order])
-
-
 @each_row
 def test_a_fitted_model_may_be_used_from_many_threads(row):
     fitted, X = fitted_to(row.name), values_of(row)
@@ -201,6 +186,7 @@ def test_a_fitted_model_may_be_used_from_many_threads(row):
                 np.testing.assert_array_equal(found, known)
 
 
+@pytest.mark.every(4)
 @each_row
 def test_a_fit_keeps_no_weights(row):
     X, weight = row.data(120), np.linspace(0.5, 2.0, 120)

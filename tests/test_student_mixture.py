@@ -54,6 +54,7 @@ def over_scales(log_density):
     return logsumexp(logs, axis=0) + np.log(s[1] - s[0])
 
 
+@pytest.mark.every(5)
 @each_type
 @pytest.mark.parametrize(
     "powers", [Powers(), Powers(1.0, 0.5, 0.5), Powers(0.4, 0.4, 0.4)]
@@ -85,6 +86,7 @@ def test_bounds_of_rows_are_integrals_over_scales(covariance_type, powers):
     np.testing.assert_allclose(step.local_parameters, shares, atol=1e-7)
 
 
+@pytest.mark.every(3)
 @each_type
 def test_scores_are_integrals_over_scales(covariance_type):
     """Given a scale, a row has the predictive density of a Gaussian component."""
@@ -191,6 +193,7 @@ def test_degrees_of_freedom_keep_their_components_and_step_by_the_rate():
     np.testing.assert_allclose(logs, parts.T @ shares @ np.log(start) / [40, 20])
 
 
+@pytest.mark.every(5)
 @each_type
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize("powers", [(1.0, 1.0, 1.0), (1.0, 1.0, 0.5), (0.5, 0.5, 0.5)])

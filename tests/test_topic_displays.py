@@ -18,6 +18,7 @@ from sktemper.plotting import (
     DocumentDisplay,
     MixtureEllipsesDisplay,
     NumberOfComponentsDisplay,
+    TemperatureDisplay,
     TopicMapDisplay,
     TopicPrevalenceDisplay,
     TopicWordsDisplay,
@@ -385,6 +386,7 @@ DISPLAYS = {
     TopicPrevalenceDisplay: lambda lda, X: (lda, X),
     DocumentDisplay: lambda lda, X: (lda, X[[0]]),
     ComponentsDisplay: lambda lda, X: (lda, (6, 10)),
+    TemperatureDisplay: lambda lda, X: (lda,),
 }
 
 
