@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import digamma, polygamma
 
 import sktemper
 from sktemper._families import (
@@ -16,6 +17,7 @@ from sktemper._families import (
     GaussianPrior,
     Moments,
     blended,
+    log_chisquare,
 )
 from sktemper._utils._validation import LARGEST_WEIGHT, largest_value
 from sktemper.gaussian_mixture._clusters import clusters_of
@@ -272,6 +274,21 @@ def test_prior_variance_is_positive_for_equal_posteriors():
         for _ in range(3):
             prior = blended(prior, same, power=1.0, rate=1.0)
         assert_finite([prior.natural(), prior.log_normaliser()])
+
+
+def test_tiny_degrees_of_freedom():
+    """Chi-square draws round to 0, but their logarithms are finite."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        estimator = estimator_of(
+            "Tempered", "GaussianMixture", degrees_of_freedom_prior=1e-3
+        )
+        estimator.fit(data_for("GaussianMixture")[:, :1])
+    degrees = np.array([0.4, 0.9, 5.0])
+    logs = log_chisquare(degrees, np.random.default_rng(0), (100_000, 3))
+    expected = digamma(degrees / 2) + np.log(2)
+    error = np.sqrt(polygamma(1, degrees / 2) / len(logs))
+    assert (abs(logs.mean(axis=0) - expected) < 4 * error).all()
 
 
 def test_a_nearly_singular_scale_matrix():

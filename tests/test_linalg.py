@@ -73,6 +73,32 @@ def test_infinite_rows_do_not_change_other_rows(dtype):
     np.testing.assert_array_equal(tiled_matmul(rows, matrix)[::2], expected[::2])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_of_any_memory_layout_are_accepted(dtype):
+    rows, matrix = factors(200, 40, 30, dtype)
+    expected = tiled_matmul(rows, matrix)
+    read_only = matrix.copy()
+    read_only.flags.writeable = False
+    shifted = np.empty(matrix.nbytes + 1, np.uint8)[1:].view(dtype)
+    shifted = shifted.reshape(matrix.shape)  # at an odd address
+    shifted[...] = matrix
+    for other in (
+        np.asfortranarray(matrix),
+        np.repeat(matrix, 2, axis=1)[:, ::2],
+        matrix[::-1, ::-1].copy()[::-1, ::-1],
+        read_only,
+        shifted,
+    ):
+        np.testing.assert_array_equal(tiled_matmul(rows, other), expected)
+    for other in (
+        np.asfortranarray(rows),
+        np.repeat(rows, 2, axis=1)[:, ::2],
+        rows[:, ::-1].copy()[:, ::-1],
+        np.hstack([rows, rows])[:, :40],
+    ):
+        np.testing.assert_array_equal(tiled_matmul(other, matrix), expected)
+
+
 def test_mixed_types_give_the_wider():
     rows, matrix = factors(20, 7, 9, np.float32)
     for pair in ((rows, matrix.astype(np.float64)), (rows.astype(np.float64), matrix)):
