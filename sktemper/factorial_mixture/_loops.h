@@ -225,12 +225,8 @@ ALWAYS_INLINE int NAME(binary_optimise)(binary_block *block, const int own, cons
     while (panel.n_busy > 0) {
         if (*block->stop)
             return -1;
-        if (!own)
-            NAME(binary_sweep)(parts, K, (const REAL *)block->gram, products, panel.slopes,
-                               nu, exponents, &panel.results);
-        else
-            NAME(binary_own_sweep)(parts, K, (const VECTOR *)panel.grams, products,
-                                   panel.slopes, nu, exponents, &panel.results);
+        NAME(binary_sweep)(own, parts, K, own ? panel.grams : block->gram, products,
+                           panel.slopes, nu, exponents, &panel.results);
         block->n_iterations += panel.n_busy;
         NAME(binary_outcome)(&panel, parts);
     }

@@ -154,59 +154,36 @@ ALWAYS_INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict s
     }
 }
 
-/* Makes one sweep over the features of a panel, and writes x into `exponents`.  The term of
- * feature k - 1, which was computed last, is added last, so that the sum of the other terms
- * need not wait for it. */
-ALWAYS_INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
-                                      const REAL *restrict gram,
-                                      const VECTOR *restrict products,
+/* Makes one sweep over the features of a panel, and writes x into `exponents`.  The gram is a
+ * symmetric matrix, or, if samples have their own, a triangle with each entry in all lanes.  The
+ * term of feature k - 1, which was computed last, is added last, so that the sum of the other
+ * terms need not wait for it. */
+ALWAYS_INLINE void NAME(binary_sweep)(const int own, const int parts, intptr_t n_features,
+                                      const void *gram, const VECTOR *restrict products,
                                       const VECTOR *restrict slopes, VECTOR *restrict nu,
                                       VECTOR *restrict exponents,
                                       NAME(binary_results) *restrict results)
 {
     memset(results, 0, sizeof(*results));
     for (intptr_t k = 0; k < n_features; k++) {
-        const REAL *restrict row = gram + k * n_features;
+        const REAL *restrict row = (const REAL *)gram + k * n_features;
+        const VECTOR *restrict later =
+            (const VECTOR *)gram + NAME(triangle)(n_features, k) * parts;
+        const VECTOR *restrict earlier = (const VECTOR *)gram + k * parts;
         VECTOR before[PARTS], after[PARTS];
         for (int i = 0; i < parts; i++)
             after[i] = NAME(to_reals)(NAME(to_words)(products[i]) & 0);
         for (intptr_t j = k + 1; j < n_features; j++)
             for (int i = 0; i < parts; i++)
-                after[i] -= row[j] * nu[j * parts + i];
-        for (int i = 0; i < parts; i++)
-            before[i] = products[k * parts + i];
-        for (intptr_t j = 0; j < k; j++)
-            for (int i = 0; i < parts; i++)
-                before[i] -= row[j] * nu[j * parts + i];
-        NAME(binary_update)(parts, slopes, before, after, nu + k * parts,
-                            exponents + k * parts, results);
-    }
-}
-
-/* Makes the sweep of `binary_sweep` for samples with their own grams. */
-ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
-                                          const VECTOR *restrict grams,
-                                          const VECTOR *restrict products,
-                                          const VECTOR *restrict slopes, VECTOR *restrict nu,
-                                          VECTOR *restrict exponents,
-                                          NAME(binary_results) *restrict results)
-{
-    memset(results, 0, sizeof(*results));
-    for (intptr_t k = 0; k < n_features; k++) {
-        const VECTOR *restrict row = grams + NAME(triangle)(n_features, k) * parts;
-        const VECTOR *restrict column = grams + k * parts;
-        VECTOR before[PARTS], after[PARTS];
-        for (int i = 0; i < parts; i++)
-            after[i] = NAME(to_reals)(NAME(to_words)(products[i]) & 0);
-        for (intptr_t j = k + 1; j < n_features; j++)
-            for (int i = 0; i < parts; i++)
-                after[i] -= row[(j - k) * parts + i] * nu[j * parts + i];
+                after[i] -= own ? later[(j - k) * parts + i] * nu[j * parts + i]
+                                : row[j] * nu[j * parts + i];
         for (int i = 0; i < parts; i++)
             before[i] = products[k * parts + i];
         for (intptr_t j = 0; j < k; j++) {
             for (int i = 0; i < parts; i++)
-                before[i] -= column[i] * nu[j * parts + i];
-            column += (n_features - j - 1) * parts;
+                before[i] -=
+                    own ? earlier[i] * nu[j * parts + i] : row[j] * nu[j * parts + i];
+            earlier += (n_features - j - 1) * parts;
         }
         NAME(binary_update)(parts, slopes, before, after, nu + k * parts,
                             exponents + k * parts, results);
