@@ -1,12 +1,13 @@
 /* Grams of samples with missing values, see `grams_block`. */
 
-/* sums[k][j] = sum of means[i][k] means[i][j] over the listed dimensions i.  Only the upper
- * triangle is computed. */
 #ifdef VECTOR_BYTES
 typedef double NAME(gram_vector)
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
+#else
+typedef double NAME(gram_vector);
+#endif
 #define VECTOR NAME(gram_vector)
-#define WIDE (VECTOR_BYTES / (intptr_t)sizeof(double))
+#define WIDE ((intptr_t)(sizeof(VECTOR) / sizeof(double)))
 
 ALWAYS_INLINE void NAME(gram_tile)(const int n_vectors, intptr_t width, intptr_t n_listed,
                                    const int32_t *restrict listed,
@@ -27,6 +28,8 @@ ALWAYS_INLINE void NAME(gram_tile)(const int n_vectors, intptr_t width, intptr_t
             *(VECTOR *)(sums + (k + r) * width + j + v * WIDE) = tile[r][v];
 }
 
+/* sums[k][j] = sum of means[i][k] means[i][j] over the listed dimensions i.  Only the upper
+ * triangle is computed. */
 static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_listed,
                             const int32_t *restrict listed, const double *restrict means,
                             double *restrict sums)
@@ -41,21 +44,6 @@ static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_list
 }
 #undef VECTOR
 #undef WIDE
-#else
-static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_listed,
-                            const int32_t *restrict listed, const double *restrict means,
-                            double *restrict sums)
-{
-    for (intptr_t i = 0; i < n_features * width; i++)
-        sums[i] = 0;
-    for (intptr_t i = 0; i < n_listed; i++) {
-        const double *restrict row = means + listed[i] * width;
-        for (intptr_t k = 0; k < n_features; k++)
-            for (intptr_t j = k; j < n_features; j++)
-                sums[k * width + j] += row[k] * row[j];
-    }
-}
-#endif
 
 /* Writes the gram of each sample, from the dimensions in which it has a value.  Returns 0,
  * or -1 if `stop` is set. */
