@@ -14,7 +14,8 @@ ALWAYS_INLINE void NAME(gram_tile)(const int n_vectors, intptr_t width, intptr_t
                                    const double *restrict means, intptr_t k, intptr_t j,
                                    double *restrict sums)
 {
-    VECTOR tile[4][2] = {{{0}}};
+    VECTOR tile[4][2];
+    memset(tile, 0, sizeof(tile));
     for (intptr_t i = 0; i < n_listed; i++) {
         const double *restrict row = means + listed[i] * width;
         for (int v = 0; v < n_vectors; v++) {
