@@ -6,7 +6,7 @@
  * the others are items, and vice versa. */
 typedef struct {
     intptr_t n_rows, n_others;
-    intptr_t n_panels, n_square_panels;
+    intptr_t n_panels, n_square_panels;  /* the panels for E[x x^T] come first */
     const intptr_t *starts;              /* row r has the pairs starts[r] .. [r + 1] */
     const int32_t *others;               /* row of the table, for each pair */
     const void *square_factors;          /* factor of E[x x^T], for each pair */

@@ -42,20 +42,7 @@ cpdef pair_sums(
 ):
     """Return the sums of factors times moments over the pairs of each row.
 
-    If the rows are users, the moments are those of items, and vice versa.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Row r has the pairs ``starts[r]`` to ``starts[r + 1]``.
-    others : ndarray of shape (n_pairs,)
-        The row of ``table`` that each pair uses.
-    square_factors, linear_factors : ndarray of shape (n_pairs,)
-        Factors of E[x x^T], and of E[x].
-    table : ndarray of shape (n_panels, n_others, panel_width)
-        Moments.
-    n_square_panels : int
-        Number of panels for E[x x^T], which come first.
+    The struct ``pairs_block`` in ``_blocks.h`` describes the arguments.
 
     Returns
     -------
@@ -81,6 +68,74 @@ cpdef pair_sums(
     with nogil:
         status = run_pair_sums(floating is float, &block)
     return None if status else out[:, :n_rows]
+
+
+def row_sums(const intptr_t[::1] starts, const double[::1] values):
+    """Return the sums of the values ``starts[r]`` to ``starts[r + 1]`` of rows r."""
+    cdef intptr_t row, k
+    cdef double total
+    cdef double[::1] sums = np.empty(starts.shape[0] - 1)
+    with nogil:
+        for row in range(starts.shape[0] - 1):
+            total = 0
+            for k in range(starts[row], starts[row + 1]):
+                total += values[k]
+            sums[row] = total
+    return np.asarray(sums)
+
+
+def transposed(
+    const intptr_t[::1] starts,
+    const int32_t[::1] others,
+    const floating[::1] square_factors,
+    const floating[::1] linear_factors,
+    const double[::1] row_factors,
+    intptr_t n_others,
+):
+    """Sort pairs by their entries in ``others``, if they are sorted by row.
+
+    ``row_factors`` has a further factor for all pairs of a row.
+
+    Returns
+    -------
+    known : ndarray of int32 of shape (n_known,)
+        Values that occur in ``others``, in increasing order.
+    starts, rows, square_factors, linear_factors : ndarray
+        The pairs of each of these values, as arguments of `pair_sums`.
+    """
+    cdef intptr_t n_rows = starts.shape[0] - 1, n_pairs = others.shape[0]
+    cdef intptr_t n_known = 0, row, k, j, at
+    dtype = np.float32 if floating is float else np.float64
+    cdef intptr_t[::1] places = np.zeros(n_others + 1, dtype=np.intp)
+    with nogil:
+        for k in range(n_pairs):
+            places[others[k]] += 1
+    known = np.flatnonzero(places[:n_others]).astype(np.int32)
+    found_starts = np.zeros(len(known) + 1, dtype=np.intp)
+    found_starts[1:] = np.cumsum(np.asarray(places)[known])
+    cdef const int32_t[::1] who = known
+    cdef const intptr_t[::1] ends = found_starts
+    found = (
+        np.empty(n_pairs, dtype=np.int32),
+        np.empty(n_pairs, dtype),
+        np.empty(n_pairs, dtype),
+    )
+    cdef int32_t[::1] rows = found[0]
+    cdef floating[::1] squares = found[1], linear = found[2]
+    cdef double factor
+    n_known = len(known)
+    with nogil:
+        for j in range(n_known):
+            places[who[j]] = ends[j]
+        for row in range(n_rows):
+            factor = row_factors[row]
+            for k in range(starts[row], starts[row + 1]):
+                at = places[others[k]]
+                places[others[k]] += 1
+                rows[at] = <int32_t>row
+                squares[at] = <floating>(factor * square_factors[k])
+                linear[at] = <floating>(factor * linear_factors[k])
+    return known, found_starts, *found
 
 
 def add_sums(
@@ -212,24 +267,9 @@ def user_means(
 ):
     """Compute the posterior means of users, with the same bits as `gaussians`.
 
-    Parameters
-    ----------
-    starts, items : ndarray
-        User r has the pairs ``starts[r]`` to ``starts[r + 1]``, see `pair_sums`.
-    weights, targets : ndarray of shape (n_pairs,)
-    table, n_square_panels
-        Moments of the items, see `pair_sums`.
-    prior, shared
-        See `gaussians`.
-    zero_weight, scale : float
-        Weight of a pair that is not stored, and the factor of all sums.
-    means : ndarray of shape (n_users, rank)
-        Output.  A user without pairs gets the mean of the posterior, too.
-
-    Returns
-    -------
-    n_indefinite : int
-        See `gaussians`.
+    ``zero_weight`` is the weight of a pair that is not stored, and ``scale`` the factor
+    of all sums.  For the other arguments and the result see `pair_sums` and
+    `gaussians`.
     """
     cdef gaussians_block block
     cdef intptr_t status, k, n_pairs = items.shape[0], n_users = means.shape[0]

@@ -267,8 +267,10 @@ class UserInference:
         return bounds + users.entropies()
 
     def statistics(self, users, residuals, factors):
-        n_items = self.model.n_features
-        items, *pairs = self.block.by_item(self.pair_factors, factors, n_items)
+        block, n_items = self.block, self.model.n_features
+        items, *pairs = _kernels.transposed(
+            block.starts, block.items, *self.pair_factors, factors, n_items
+        )
         return PairStatistics(
             ((items, self.model.sums(*pairs, users.table)),),
             float(factors @ residuals),

@@ -4,7 +4,6 @@ from collections import namedtuple
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from .._families import EntriesMixin, EntryStatistics
 from .._simd.room import empty, zeros
@@ -32,32 +31,8 @@ class Pairs(
 
     __slots__ = ()
 
-    def by_item(self, factors, row_factors, n_items):
-        """Return the pairs of each item, if rows are users.
-
-        Parameters
-        ----------
-        factors : tuple of ndarray of shape (n_pairs,)
-            Factors of the pairs.
-        row_factors : ndarray of shape (n_rows,)
-            A further factor for all pairs of a row.
-        n_items : int
-
-        Returns
-        -------
-        known : ndarray of int32 of shape (n_known,)
-            Items that have pairs, in increasing order.
-        starts, rows, *factors : ndarray
-            The pairs of each of these items, as arguments of `_kernels.pair_sums`.
-        """
-        places, shape = np.arange(len(self.items)), (len(self.counts), n_items)
-        order = sparse.csr_array((places, self.items, self.starts), shape).tocsc()
-        counts, rows = np.diff(order.indptr), order.indices.astype(np.int32)
-        known = np.flatnonzero(counts)
-        starts = np.concatenate([[0], np.cumsum(counts[known], dtype=np.intp)])
-        by_row = row_factors[rows]
-        factors = ((by_row * part[order.data]).astype(part.dtype) for part in factors)
-        return known.astype(np.int32), starts, rows, *factors
+    def per_user(self, values):
+        return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
 
 
 @dataclass(frozen=True)

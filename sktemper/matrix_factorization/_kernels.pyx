@@ -115,19 +115,8 @@ def own_sums(
 ):
     """Return sums over the ratings of each row, such as natural parameters.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Row r has the ratings ``starts[r]`` to ``starts[r + 1]``.
-    others : ndarray of shape (n_ratings,)
-        The row of ``table`` that each rating uses.
-    values : ndarray of shape (n_ratings,)
-        Ratings minus the global mean.
-    factors : ndarray of shape (n_ratings,) or None
-        Factors of the ratings.  None means 1.
-    table : ndarray of shape (n_others, `table_width`)
-    rank : int
-    biases : bool
+    The struct ``ratings_block`` in ``_blocks.h`` describes the arguments, but None
+    stands for its NULL.  ``values`` are ratings minus the global mean.
 
     Returns
     -------
@@ -178,15 +167,8 @@ def other_sums(
 ):
     """Return sums over the ratings of each of the "others", like `own_sums` for rows.
 
-    Parameters
-    ----------
-    starts, others, values, factors, rank, biases
-        See `own_sums`.
-    table : ndarray of shape (n_rows, `table_width`)
-        Moments of the rows.
-    n_others : int
-    row_factors : ndarray of shape (n_rows,) or None
-        A further factor for all ratings of a row.  None means 1.
+    ``table`` has the moments of the rows, and ``row_factors`` a further factor for all
+    ratings of a row.
 
     Returns
     -------
@@ -386,14 +368,7 @@ def moments(
 ):
     """Return the first two moments of the expected rating f of each pair.
 
-    Parameters
-    ----------
-    starts, others, table, rank, biases
-        See `own_sums`.
-    own_table : ndarray
-        Moments of the rows.
-    own_rows : ndarray of shape (n_rows,) or None
-        The index in ``own_table`` of each row of ratings.  None means the same index.
+    ``own_table`` has the moments of the rows; for the other arguments see `own_sums`.
 
     Returns
     -------

@@ -5,16 +5,15 @@
 /* Number of elements of a SIMD vector (SUM_LANES), maximum number of vectors in a row of a
  * panel (MOST_VECTORS), and number of ratings that are added at once (AT_ONCE). */
 #ifdef VECTOR_BYTES
-#define SUM_LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
-#if VECTOR_BYTES == 64
+#define VECTOR NAME(sums_vector)
+#define MOST_VECTORS (VECTOR_BYTES == 64 ? 5 : 3)
+typedef REAL VECTOR
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+#else
+#define VECTOR REAL
 #define MOST_VECTORS 5
-#else
-#define MOST_VECTORS 3
 #endif
-#else
-#define SUM_LANES 1
-#define MOST_VECTORS 16
-#endif
+#define SUM_LANES ((intptr_t)(sizeof(VECTOR) / sizeof(REAL)))
 #define AT_ONCE 4
 /* Largest number of ratings of a partial sum.  Partial sums are added in float64. */
 #define MOST_ADDED 256
@@ -28,11 +27,6 @@ typedef struct {
     int is_weighted;                     /* whether `weighted` is needed */
     REAL sums[PANEL_COLUMNS], weighted[PANEL_COLUMNS];
 } NAME(panel);
-
-#ifdef VECTOR_BYTES
-#define VECTOR NAME(sums_vector)
-typedef REAL VECTOR
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
 /* Returns the row of the panel for one item, or for one user if the sums are of items. */
 ALWAYS_INLINE const VECTOR *NAME(panel_row)(const NAME(panel) *panel, int32_t other)
@@ -108,23 +102,6 @@ static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
     }
 #undef CASE
 }
-#undef VECTOR
-#else
-static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
-                                     const REAL *factors, const REAL *weighted,
-                                     NAME(panel) *panel)
-{
-    memset(panel->sums, 0, sizeof(panel->sums));
-    memset(panel->weighted, 0, sizeof(panel->weighted));
-    for (intptr_t k = 0; k < n_ratings; k++) {
-        const REAL *row = panel->rows + (intptr_t)others[k] * panel->stride;
-        for (intptr_t i = 0; i < panel->n_vectors; i++) {
-            panel->sums[i] += factors[k] * row[i];
-            panel->weighted[i] += weighted[k] * row[i];
-        }
-    }
-}
-#endif
 
 /* Adds the sums of a panel to the sums of a row, which begin at `out`. */
 static void NAME(add_panel)(const ratings_block *block, const NAME(panel) *panel,
@@ -255,6 +232,7 @@ LOOP void NAME(table_sums)(intptr_t n_rows, intptr_t width, const double *factor
     }
 }
 
+#undef VECTOR
 #undef SUM_LANES
 #undef MOST_VECTORS
 #undef AT_ONCE
