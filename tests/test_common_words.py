@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import cosine_similarity
 
 from sktemper import AnnealedLDA
-from sktemper.lda import _common
+from sktemper.lda import _priors
 from sktemper.lda._common import CommonPart, _newton, learned_alphas
 from sktemper.report._models import find_interface
 from sktemper.report._topics import CountRows
@@ -214,7 +214,7 @@ def test_separation_counts_weights_and_needs_common_words(common, monkeypatch):
     weighted = lda.separate_common_words(X, sample_weight=weight)
     uneven = lda.separate_common_words(X)
     assert (weighted.doc_topic_prior_ != uneven.doc_topic_prior_).any()
-    monkeypatch.setattr(_common, "MOST_ROWS", 1)  # a row that has a weight
+    monkeypatch.setattr(_priors, "SAMPLED_ROWS", 1)  # a row that has a weight
     of_last = learned_alphas(lda, X, np.arange(len(X)) == len(X) - 1)
     np.testing.assert_array_equal(of_last, learned_alphas(lda, X[-1:], None))
     with pytest.raises(ValueError, match="already"):

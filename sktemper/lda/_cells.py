@@ -177,7 +177,7 @@ class Cells(NamedTuple):
 
     def _rows(self, covariates, n_rows):
         """Return names, and the tuples of values of all rows; raise if invalid."""
-        names, columns = _columns(covariates)
+        names, columns = columns_of_covariates(covariates)
         if self.names and names != self.names:
             raise ValueError(
                 f"The covariates must be {list(self.names)}, in this order, got "
@@ -192,7 +192,7 @@ class Cells(NamedTuple):
         return names, list(zip(*columns, strict=True))
 
 
-def _columns(covariates):
+def columns_of_covariates(covariates):
     """Return the names of covariates, and lists of their values.
 
     Dates are times at midnight, as in pandas and NumPy.

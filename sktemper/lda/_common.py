@@ -7,9 +7,8 @@ import numpy as np
 from scipy.special import polygamma, psi
 
 from .._estimator import choices_of
-from ..model import Request
 from ._merging import fit_on, with_topics
-from ._priors import MOST_ROWS
+from ._priors import even_rows
 from ._topics import Topics
 
 #: Smallest number of topics, and largest share of the tokens of one topic, for which a
@@ -249,7 +248,7 @@ def learned_alphas(estimator, X, sample_weight):
         state, weight = estimator.state_, problem.sample_weight
         weight = np.ones(len(problem.data)) if weight is None else weight
         rows = np.flatnonzero(weight)
-        rows = rows[:: -(-len(rows) // MOST_ROWS)]
+        rows = rows[even_rows(len(rows))]
         weight, hyper = weight[rows], state.hyper
         for _ in range(N_ROUNDS):
             prepared = problem.model.prepare(state.globals_, hyper)
@@ -262,8 +261,7 @@ def learned_alphas(estimator, X, sample_weight):
 
 def _log_weights(model, block, prepared, weight):
     """Return the weighted sum of E log theta over documents."""
-    step = model.local_step(block, prepared, Request(want=("local",)))
-    gamma = step.local_parameters.astype(np.float64)
+    gamma = model.optimal_gamma(block, prepared).astype(np.float64)
     return weight @ (psi(gamma) - psi(gamma.sum(axis=1, keepdims=True)))
 
 

@@ -6,9 +6,10 @@ from .._estimator import LARGEST_START_SHARE, is_above_one
 from .._families import USED
 from ..schedules import Clock
 from ._common import CommonPart
+from ._merging import cosine
 
 #: Two topics are near copies if the cosine of their word weights is above this.
-LEAST_COSINE = 0.95
+COPY_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
 #: Value of ``max_df`` of CountVectorizer that leaves most common words out.
@@ -43,7 +44,7 @@ def topics_are_copies(estimator, run):
         return None
     return (
         "Topics that are near copies: "
-        f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {LEAST_COSINE}). "
+        f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {COPY_COSINE}). "
         f"{_advice(estimator, run, 'lower n_components, or call merge_topics()')}"
     )
 
@@ -132,7 +133,6 @@ def near_copies(topic_word):
     full, because a comparison of all pairs would take too long.
     """
     n_topics, n_features = topic_word.shape
-    filled = topic_word.any(axis=1)
     n_words = min(N_WORDS, n_features)
     has = np.zeros(topic_word.shape, dtype=np.float32)
     top = np.argpartition(topic_word, n_features - n_words, axis=1)[:, -n_words:]
@@ -143,15 +143,8 @@ def near_copies(topic_word):
     return [
         (int(i), int(j))
         for i, j in zip(lower, upper, strict=True)
-        if filled[i]
-        and filled[j]
-        and _cosine(topic_word[i], topic_word[j]) > LEAST_COSINE
+        if cosine(topic_word[i], topic_word[j]) > COPY_COSINE
     ]
-
-
-def _cosine(a, b):
-    a, b = a / a.max(), b / b.max()  # no square overflows
-    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
 def _is_final(estimator, run):

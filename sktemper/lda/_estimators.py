@@ -66,7 +66,7 @@ from ._common import CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
 from ._model import LDAModel
-from ._priors import MOST_ROWS, best_prior, check_samplable, positive
+from ._priors import best_prior, check_samplable, positive
 from ._topics import Documents, Topics
 
 # -- tables of topics, and of the documents and words that belong to them --------------
@@ -88,9 +88,8 @@ def _as_rows(X):
 
 def word_topics(model, block, prepared):
     """Return the lengths of documents, and words, counts and phi of their entries."""
-    step = model.local_step(block, prepared, Request(want=("local",)))
     lengths = np.diff(block.starts)
-    log_theta = psi(step.local_parameters.astype(np.float64))
+    log_theta = psi(model.optimal_gamma(block, prepared).astype(np.float64))
     log_beta = psi(prepared.topics.rows(block.words)) - prepared.digamma_totals
     log_phi = np.repeat(log_theta, lengths, axis=0) + log_beta[block.slots]
     log_phi -= log_phi.max(axis=1, keepdims=True, initial=-np.inf)
@@ -159,8 +158,7 @@ def _gamma(model, block, shared, of_rows):
     return model.optimal_gamma(block, prepared, Request(powers, want=()))
 
 
-def gamma_at_one(model, block, prepared):
-    return model.optimal_gamma(block, prepared, Request(want=()))
+gamma_at_one = LDAModel.optimal_gamma
 
 
 def _known_columns(estimator, X):
@@ -1412,9 +1410,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         """
         check_is_fitted(self, "state_")
         with self._fitted_problem(X) as problem:
-            n_rows = len(problem.data)
-            rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-            prior = best_prior(problem, self.state_, rows)
+            prior = best_prior(problem, self.state_)
         choices = replace(choices_of(self), prediction_prior=prior)
         self.state_ = replace(self.state_, choices=choices)
         return self

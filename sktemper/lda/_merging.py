@@ -12,7 +12,7 @@ from .._simd import special
 from .._utils._arguments import refuse
 from .._utils._results import fit_results, install_results, new_estimator
 from ._cells import N_SQUARES, with_shares
-from ._priors import MOST_ROWS, auto_prior_of_fewer
+from ._priors import auto_prior_of_fewer, even_rows
 from ._topics import Topics
 
 # -- greedy merging of topics by the evidence of their words ---------------------------
@@ -20,7 +20,7 @@ from ._topics import Topics
 N_NEAREST = 8
 #: Smallest cosine of topics that are merged if the number of topics is to be found.
 #: Without this limit, small topics would be merged into large topics.
-LEAST_COSINE = 0.3
+LEAST_MERGED_COSINE = 0.3
 #: A topic is empty if its number of tokens is below this share of the mean over topics.
 LARGEST_EMPTY = 1e-3
 
@@ -53,7 +53,7 @@ def groups_of_topics(tokens, prior, n_left=None):
     groups : ndarray of int of shape (n_topics,)
         Indices of groups, which are ordered by their first topics.
     """
-    merging = Merging(tokens, prior, None if n_left else LEAST_COSINE)
+    merging = Merging(tokens, prior, None if n_left else LEAST_MERGED_COSINE)
     if n_left is None:
         merging.merge_empty()
     while merging.n_left > (n_left or 1):
@@ -62,6 +62,19 @@ def groups_of_topics(tokens, prior, n_left=None):
             break
         merging.merge(*pair)
     return merging.groups()
+
+
+def seeded_topics(prior, n_topics):
+    """Return a mask of the topics that have seeds, see `groups_of_topics`."""
+    has_seeds = (prior > prior.min(axis=0)).any(axis=1)
+    return np.array(np.broadcast_to(has_seeds, n_topics))
+
+
+def cosine(a, b):
+    """Return the cosine of two nonnegative vectors, 0 if one is 0."""
+    a, b = (row / max(row.max(), 1e-300) for row in (a, b))  # no square overflows
+    norms = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / norms) if norms > 0 else 0.0
 
 
 def sum_groups(rows, groups):
@@ -92,7 +105,7 @@ class Merging:
         self.tokens = np.array(tokens, dtype=np.float64, order="C")
         n_topics = len(self.tokens)
         self.prior = np.array(np.broadcast_to(prior, self.tokens.shape), order="C")
-        self.own_prior = self._own_priors(np.atleast_2d(prior))
+        self.has_seeds = seeded_topics(np.atleast_2d(prior), n_topics)
         self.least_cosine = least_cosine
         self.representative, self.n_left = np.arange(n_topics), n_topics
         priors = self.prior[: len(np.atleast_2d(prior))]
@@ -107,19 +120,11 @@ class Merging:
         for topic in range(n_topics):
             self._update_changes(topic)
 
-    @staticmethod
-    def _own_priors(prior):
-        """Return a mask of the topics that have seeds, see `groups_of_topics`."""
-        return (prior > prior.min(axis=0)).any(axis=1) & np.ones(len(prior), dtype=bool)
-
-    def _has_own_prior(self, topic):
-        return len(self.own_prior) > 1 and self.own_prior[topic]
-
     def merge_empty(self):
         totals = self.tokens.sum(axis=1)
         for topic in np.flatnonzero(totals < LARGEST_EMPTY * totals.mean()):
             other = int(np.argmax(self.affinity[topic]))
-            if not self._has_own_prior(topic) and self.affinity[topic, other] >= 0:
+            if not self.has_seeds[topic] and self.affinity[topic, other] >= 0:
                 self.merge(*sorted((int(topic), other)))
 
     def best_pair(self, any_gain):
@@ -152,8 +157,8 @@ class Merging:
         self.representative[self.representative == gone] = kept
         self.n_left -= 1
         self.tokens[kept] += self.tokens[gone]
-        if self._has_own_prior(gone):
-            self.prior[kept], self.own_prior[kept] = self.prior[gone], True
+        if self.has_seeds[gone]:
+            self.prior[kept], self.has_seeds[kept] = self.prior[gone], True
             self.normaliser[kept] = self.normaliser[gone]
         self.evidence[kept] = self._evidence(kept)
         total = max(self.tokens[kept].sum(), 1e-300)
@@ -178,17 +183,14 @@ class Merging:
                 self.change[pair] = self._change(*pair)
 
     def _may_merge(self, i, j):
-        if self._has_own_prior(i) and self._has_own_prior(j):
+        if self.has_seeds[i] and self.has_seeds[j]:
             return False
         if self.least_cosine is None:
             return True
-        a, b = (
-            row / max(row.max(), 1e-300) for row in (self.tokens[i], self.tokens[j])
-        )
-        return a @ b > self.least_cosine * np.sqrt((a @ a) * (b @ b))
+        return cosine(self.tokens[i], self.tokens[j]) > self.least_cosine
 
     def _change(self, i, j):
-        prior = j if self._has_own_prior(j) else i
+        prior = j if self.has_seeds[j] else i
         together = self._evidence(prior, self.tokens[i] + self.tokens[j])
         return self.evidence[i] + self.evidence[j] - together
 
@@ -219,13 +221,10 @@ WORST, ROWS_OF_BIRTH = 0.25, 10
 LEAST_KEPT = 0.75
 
 
-def _unit(tokens):
+def unit(tokens):
+    """Return columns of length 1; zeros stay zeros."""
     norm = np.sqrt((tokens**2).sum(axis=0))
     return tokens / np.where(norm > 0, norm, 1.0)
-
-
-def _cosines(a, b):
-    return _unit(a).T @ _unit(b)
 
 
 # -- fitted models with merged topics --------------------------------------------------
@@ -387,7 +386,7 @@ def _distinct(estimator, X, sample_weight):
     """
     with estimator._fitted_problem(X, sample_weight) as problem:
         n_rows, weight = len(problem.data), problem.sample_weight
-        rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
+        rows = even_rows(n_rows)
         data = data_of(problem.data.rows(rows), lambda X: X)
     weight = None if weight is None else weight[rows]
     state, tokens = estimator.state_, estimator.state_.globals_.tokens().T

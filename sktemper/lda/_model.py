@@ -38,9 +38,9 @@ from ._merging import (
     ROWS_OF_BIRTH,
     SAME_COSINE,
     WORST,
-    _cosines,
-    _unit,
     groups_of_topics,
+    seeded_topics,
+    unit,
 )
 from ._priors import auto_prior, positive
 from ._starts import analyse, critical_temperatures, spectral_tokens
@@ -48,10 +48,10 @@ from ._topics import Documents, Prepared, Topics, WordStatistics, split_words
 
 # -- log normaliser of the tempered likelihood, estimated by sampling ------------------
 #: Largest number of groups of exchangeable words.  With more groups each word is drawn.
-MOST_GROUPS = 256
+MOST_WORD_GROUPS = 256
 #: Words are exchangeable if the logarithms of their priors round to the same multiple
 #: of this value.
-WIDTH = 0.2
+GROUP_WIDTH = 0.2
 
 
 def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_samples):
@@ -168,7 +168,7 @@ def _words(eta, n_features):
     if n_features > MOST_DRAWN:
         sizes, of_words = _groups(eta, n_features)
         n_groups = len(sizes)
-        if n_groups <= MOST_GROUPS:
+        if n_groups <= MOST_WORD_GROUPS:
             # half of the draws in proportion to group sizes, half equally over groups
             share = 0.5 * (sizes / n_features + 1 / n_groups)
             n_drawn = np.minimum(sizes, np.ceil(MOST_DRAWN * share)).astype(int)
@@ -181,7 +181,7 @@ def _groups(eta, n_features):
     if eta.shape[1] == 1:
         return np.array([n_features]), eta
     rows = eta[:1] if (eta == eta[0]).all() else eta
-    keys = np.round(np.log(rows) / WIDTH)
+    keys = np.round(np.log(rows) / GROUP_WIDTH)
     _, group = np.unique(keys, axis=1, return_inverse=True)
     group = group.ravel()
     sizes = np.bincount(group)
@@ -223,6 +223,8 @@ N_BURN_IN, N_KEPT = 5, 5
 #: `MOST_PER_TOPIC` of them for each topic; or at most `LEAST_PER_TOPIC` for each topic.
 FEW_TOKENS, MOST_PER_TOPIC, LEAST_PER_TOPIC = 120, 8, 2
 NOTHING_SAMPLED, NO_BOUNDS = np.zeros(0, dtype=np.uint8), np.zeros(0)
+#: Request of gamma at T=1.
+AT_ONE = Request(want=())
 #: Number of documents of a block; a larger number, if the values of all topics for a
 #: word have at most NARROW_ROW bytes, because the block then still fits into a cache.
 ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
@@ -430,7 +432,7 @@ class LDAModel(ConjugateModel):
         # lose the digits of a small alpha.
         return power * alpha + (1.0 - power)
 
-    def optimal_gamma(self, block, prepared, request):
+    def optimal_gamma(self, block, prepared, request=AT_ONE):
         """Return the optimal gamma of each document, as `local_step` does."""
         gamma = np.ones((len(block.starts) - 1, self.n_topics), dtype=self.dtype)
         self._optimise(block, prepared, request, NOTHING_SAMPLED, gamma, NO_BOUNDS)
@@ -571,9 +573,8 @@ class LDAModel(ConjugateModel):
         inferred from the observed half, and the held-out half is scored.
         """
         observed, held_out = split_words(block)
-        step = self.local_step(observed, prepared, Request(want=("local",)))
-        scores = self._scores(held_out, prepared, step.local_parameters)
-        return scores, held_out.tokens()
+        gamma = self.optimal_gamma(observed, prepared)
+        return self._scores(held_out, prepared, gamma), held_out.tokens()
 
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
@@ -586,8 +587,7 @@ class LDAModel(ConjugateModel):
         model, or a key of `PARTITION_PRIORS`.
         """
         alpha, eta = self._partition_priors(priors, hyper)
-        alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
-        eta, V = np.atleast_2d(np.asarray(eta, dtype=np.float64)), self.n_features
+        V = self.n_features
         return log_partition(inverse_temperatures, alpha, eta, V, random, n_samples)
 
     def map_partition(self, inverse_temperatures, hyper, priors=None):
@@ -597,8 +597,6 @@ class LDAModel(ConjugateModel):
         sign is that of equation A.2 of paper 001; its equation 15 has the opposite one.
         """
         alpha, eta = self._partition_priors(priors, hyper)
-        alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.n_topics)
-        eta = np.atleast_2d(np.asarray(eta, dtype=np.float64))
         eta = np.broadcast_to(eta, (self.n_topics, self.n_features))
         topics = eta / eta.sum(axis=1, keepdims=True)
         log_p = np.log(alpha @ topics / alpha.sum())
@@ -623,18 +621,20 @@ class LDAModel(ConjugateModel):
         return block.tokens()[:, None] * logs
 
     def _partition_priors(self, priors, hyper):
+        """Return alpha of each topic, and eta with two axes."""
+        K, V = self.n_topics, self.n_features
         if priors is None:
             return hyper, self.topic_word_prior
         if isinstance(priors, str):
-            return PARTITION_PRIORS[priors]
+            priors = PARTITION_PRIORS[priors]
         if len(priors) != 2:
             raise ValueError(
                 "partition_priors must be a pair, alpha and eta; it has "
                 f"{len(priors)} parts."
             )
-        K, V = self.n_topics, self.n_features
         alpha = positive(priors[0], "partition_priors[0]", [(K,)])
-        return alpha, positive(priors[1], "partition_priors[1]", [(V,), (K, V)])
+        eta = positive(priors[1], "partition_priors[1]", [(V,), (K, V)])
+        return np.broadcast_to(alpha, K), np.atleast_2d(eta)
 
     @property
     def stream_rows(self):
@@ -817,7 +817,8 @@ class LDAModel(ConjugateModel):
         K, tokens = self.n_topics, globals_.tokens().T
         groups = groups_of_topics(tokens, globals_.prior.T, K)
         column_of = np.full(groups.max() + 1, -1)
-        rank = np.lexsort((-tokens[:K].sum(axis=1), ~self._has_own_prior()))
+        has_seeds = seeded_topics(self.topic_word_prior, K)
+        rank = np.lexsort((-tokens[:K].sum(axis=1), ~has_seeds))
         for topic in rank:
             if column_of[groups[topic]] < 0:
                 column_of[groups[topic]] = topic
@@ -827,26 +828,21 @@ class LDAModel(ConjugateModel):
         topic_word = np.zeros((K, self.n_features))
         np.add.at(topic_word, column_of[groups], tokens)
         of_new = np.bincount(column_of[groups[K:]], tokens[K:].sum(axis=1), K)
-        cosine = (_unit(topic_word.T) * _unit(present.tokens())).sum(axis=0)
+        cosine = (unit(topic_word.T) * unit(present.tokens())).sum(axis=0)
         is_new = (of_new > topic_word.sum(axis=1) / 2) & (cosine <= SAME_COSINE)
         is_new[column_of[new]] = True
         topic_word += self.topic_word_prior
         globals_ = Topics.from_dense(topic_word.T, self.topic_word_prior.T)
         return globals_, present_hyper, is_new
 
-    def _has_own_prior(self):
-        """Return a mask of topics whose prior exceeds the smallest prior of a word."""
-        prior = self.topic_word_prior
-        own = (prior > prior.min(axis=0)).any(axis=1)
-        return np.broadcast_to(own, self.n_topics)
-
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Reorder topics of a new fit such that similar topics keep their indices.
 
         A new and a current topic are similar if their cosine is above `SAME_COSINE`.
         """
-        cosines = _cosines(present.tokens(), globals_.tokens())
-        if self._has_own_prior().any():  # topics are not exchangeable
+        cosines = unit(present.tokens()).T @ unit(globals_.tokens())
+        has_seeds = seeded_topics(self.topic_word_prior, self.n_topics)
+        if has_seeds.any():  # topics are not exchangeable
             is_same = cosines.diagonal() > SAME_COSINE
             return globals_.with_cells(present.cells, is_same), is_same
         _, columns = linear_sum_assignment(-cosines)
@@ -863,7 +859,7 @@ class LDAModel(ConjugateModel):
         topic does not change if it differs from the current topic with the same index.
         """
         tokens, old = globals_.tokens(), present.tokens()
-        cosine = _unit(tokens) * _unit(old)
+        cosine = unit(tokens) * unit(old)
         same = may_be_same & (cosine.sum(axis=0) > SAME_COSINE)
         kept = max(share, LEAST_KEPT)
         tokens[:, same] *= (1.0 - kept) / (1.0 - share)

@@ -13,7 +13,6 @@ from .._engine import matrices_of
 from .._utils._arguments import is_number, positive_int, refuse
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
-from ..model import Request
 
 # -- checks of priors and counts -------------------------------------------------------
 #: Largest number of tokens of a sampled document; each token takes four bytes.
@@ -202,8 +201,8 @@ def _excess(X, counts, seeds):
 #: alpha of "auto": its largest value; the factor of the tokens of a document divided by
 #: K; and its smallest value.
 MOST, PER_TOKEN, LEAST = 0.05, 0.07, 1e-3
-#: Largest number of rows from which a prior for predictions is found.
-MOST_ROWS = 2000
+#: Largest number of rows from which priors and the number of topics are found.
+SAMPLED_ROWS = 2000
 #: Each candidate has a sum and a shape.  Sums are these multiples of the sum of the
 #: training prior.  Shapes are proportional to these powers of the topics' shares of the
 #: tokens, where the power 0 stands for the shape of the training prior.
@@ -236,9 +235,14 @@ def auto_prior_of_fewer(alpha, n_topics, n_left):
     return max(LEAST, min(MOST, alpha * n_topics / n_left))
 
 
+def even_rows(n_rows):
+    """Return the numbers of at most `SAMPLED_ROWS` evenly spaced rows."""
+    return np.arange(0, n_rows, -(-n_rows // SAMPLED_ROWS))
+
+
 def _topic_tokens(model, block, prepared):
-    step = model.local_step(block, prepared, Request(want=("local",)))
-    return step.local_parameters.sum(axis=0, dtype=np.float64)
+    gamma = model.optimal_gamma(block, prepared)
+    return gamma.sum(axis=0, dtype=np.float64)
 
 
 def _predictive_scores(model, block, prepared):
@@ -246,9 +250,9 @@ def _predictive_scores(model, block, prepared):
     return scores.sum(), held_out.sum()
 
 
-def best_prior(problem, state, rows):
-    """Return the prior of documents with the best score of some rows."""
-    trained = state.hyper
+def best_prior(problem, state):
+    """Return the prior of documents with the best score of an even sample of rows."""
+    trained, rows = state.hyper, even_rows(len(problem.data))
     total = trained.sum()
     tokens = sum(_maps(problem, state, _topic_tokens, trained, rows))
     tokens = tokens - len(rows) * trained

@@ -279,7 +279,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
                 f"user_biases has shape {user_biases.shape}; expected ({len(X)},)."
             )
         check_values(user_biases, self.state_.dtype, "user_biases")
-        return self._ratings(X, user_biases, self._items())
+        return self._ratings([X, user_biases, np.ones_like(user_biases)])
 
     def predict(self, X: DataLike) -> np.ndarray:
         """Return the expected ratings of all items by users.
@@ -295,15 +295,13 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             Expected ratings of all items, including rated ones.
         """
         users = self._local_parameters(X).astype(self.state_.dtype)
-        factors, biases = users[:, : self._n_features_out], self._biases(users)
-        return self._ratings(factors, biases, self._items())
+        return self._ratings([self._vectors_of_means(users)])
 
-    def _ratings(self, factors, user_biases, items):
-        """Return the mean, the biases and the products with means of items."""
-        rows = np.column_stack([factors, user_biases, np.ones_like(user_biases)])
-        biases = self._biases(items) + self.global_mean_
-        columns = [*items[:, : self._n_features_out].T, np.ones_like(biases), biases]
-        return tiled_matmul(rows, np.array(columns, dtype=rows.dtype))
+    def _ratings(self, columns):
+        """Return expected ratings of users, whose vectors have the given columns."""
+        rows = np.column_stack(columns)
+        items = np.ascontiguousarray(self._item_vectors().T, dtype=rows.dtype)
+        return tiled_matmul(rows, items)
 
     def predict_pairs(
         self, pairs: DataLike, return_std: bool = False, *, by_position: bool = False

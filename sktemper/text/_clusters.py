@@ -12,7 +12,8 @@ from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Int
 from .._utils._words import PRIOR_TOKENS, check_names, class_idf
 
-RANKINGS = ("class_tfidf", "lift", "weight")
+#: Columns of the table by which words may be ranked.
+RANKED_BY = ("class_tfidf", "lift", "weight")
 
 
 def class_tfidf(counts: ArrayLike) -> np.ndarray:
@@ -133,8 +134,8 @@ def cluster_words(
     [[0, 'cat', 7.0], [0, 'the', 2.0], [1, 'stone', 9.0], [1, 'the', 2.0]]
     """
     frame_library(output)
-    if by not in RANKINGS:
-        raise ValueError(f"by must be one of {list(RANKINGS)}, got {by!r}.")
+    if by not in RANKED_BY:
+        raise ValueError(f"by must be one of {list(RANKED_BY)}, got {by!r}.")
     counts = _counts_of_clusters(X, memberships)
     if feature_names is None:
         feature_names = getattr(X, "columns", range(counts.shape[1]))
