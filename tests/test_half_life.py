@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._engine import _passes
 from sktemper._engine._reservoir import (
-    MOST_POINTS,
+    MOST_PREVALENCE_POINTS,
     Challenger,
     Prevalence,
     Reservoir,
@@ -657,10 +657,10 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
 
 def test_points_of_a_long_stream_have_the_same_number_of_steps():
     table = Prevalence()
-    for sample in range(1, 4 * MOST_POINTS + 1):
+    for sample in range(1, 4 * MOST_PREVALENCE_POINTS + 1):
         table = table.after(sample, None, 0.0, np.ones(1))
     totals = [point.counts.sum() for point in table.points]
-    assert sum(totals) == 4 * MOST_POINTS
+    assert sum(totals) == 4 * MOST_PREVALENCE_POINTS
     assert len(set(totals)) == 1
 
 

@@ -137,7 +137,7 @@ FINISHING_STEPS = 100
 #: Least estimated rise of the lower bound, in nats, for which a proposal that was
 #: fitted to a part of the rows is fitted to all test rows.  One standard error is added
 #: to the estimate.
-LEAST_RISE = 0.5
+LEAST_RISE_OF_PART = 0.5
 #: Stands for a proposal without a key.
 KEYLESS = Proposal(None, None)
 #: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
@@ -189,25 +189,21 @@ def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # n
     least_gain : float
         Least rise of the lower bound for which a proposal is accepted.
     """
+    if not any(state.moves.left):
+        return
     trials = _Trials(problem, state, least_gain)
-    if any(state.moves.left):
-        with problem.data.held(trials.rows):
-            _make_moves(trials, policies, state, hooks)
-
-
-def _make_moves(trials, policies, state, hooks):
-    problem, best = trials.problem, trials.bound(state)
-    while any(state.moves.left):
-        hooks.before()
-        begin = time.perf_counter()
-        outcome = _move(trials, policies.moves, state, best)
-        best = outcome.bound
-        problem.workers.run_whole(
-            lambda outcome=outcome, begin=begin: _install(state, outcome, hooks, begin)
-        )
-        if hooks.after(best, outcome.kept):
-            trials.give_up_ahead()
-            return
+    with problem.data.held(trials.rows):
+        best = trials.bound(state)
+        while any(state.moves.left):
+            hooks.before()
+            begin = time.perf_counter()
+            outcome = _move(trials, policies.moves, state, best)
+            best = outcome.bound
+            commit = functools.partial(_install, state, outcome, hooks, begin)
+            problem.workers.run_whole(commit)
+            if hooks.after(best, outcome.kept):
+                trials.give_up_ahead()
+                return
 
 
 def _move(trials, moves, state, best):
@@ -522,14 +518,14 @@ class _Trials:
         """Return whether a trial is not worth steps on all test rows.
 
         This is so if the rise of the bound of a part of the rows, plus one standard
-        error, is at most `LEAST_RISE`.  The standard error is added because a proposal
-        that helps few rows may show little gain on a part.
+        error, is at most `LEAST_RISE_OF_PART`.  The standard error is added because a
+        proposal that helps few rows may show little gain on a part.
         """
         rises, rise = (
             a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
         )
         rise += rises.sum()
-        return rise <= LEAST_RISE - rises.std() * len(part) ** 0.5
+        return rise <= LEAST_RISE_OF_PART - rises.std() * len(part) ** 0.5
 
     def _bounds(self, state, rows):
         """Return the rows' terms of the lower bound, and the parameters' term."""

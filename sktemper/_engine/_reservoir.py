@@ -18,7 +18,7 @@ from .._utils._validation import checked_weights
 
 # -- prevalence of components, and scores, along a stream, in a table of bounded size
 #: Largest number of points.  When a table is full, each two points become one point.
-MOST_POINTS = 512
+MOST_PREVALENCE_POINTS = 512
 
 
 class Point(NamedTuple):
@@ -79,7 +79,7 @@ class Prevalence(NamedTuple):
         if self.points and self.n_steps < self.stride:
             point = self.points[-1].joined(point)
             return Prevalence((*self.points[:-1], point), self.stride, self.n_steps + 1)
-        if len(self.points) < MOST_POINTS:
+        if len(self.points) < MOST_PREVALENCE_POINTS:
             return Prevalence((*self.points, point), self.stride, 1)
         pairs = zip(self.points[::2], self.points[1::2], strict=True)
         points = tuple(one.joined(other) for one, other in pairs)

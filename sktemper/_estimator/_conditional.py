@@ -13,9 +13,9 @@ from .._utils._typing import ArrayLike, DataLike, Float
 
 #: Bisections of a quantile, which halve the number of floating-point numbers.
 BISECTIONS = 64
-BOOLS = bool, np.bool_
+BOOLEANS = bool, np.bool_
 #: Largest number of columns that an error names.
-NAMED = 10
+COLUMNS_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -211,15 +211,15 @@ def _others(estimator, given):
             f"given must be a list of names or indices of columns, got {given!r}."
         )
     given = list(given)
-    if len(given) == len(names) and all(isinstance(c, BOOLS) for c in given):
+    if len(given) == len(names) and all(isinstance(c, BOOLEANS) for c in given):
         given = np.flatnonzero(given).tolist()
     for c in given:
-        is_label = isinstance(c, Hashable) and not isinstance(c, BOOLS)
+        is_label = isinstance(c, Hashable) and not isinstance(c, BOOLEANS)
         if not is_label or (c not in places and c not in numbers):
             raise ValueError(
                 "given must be a list of names or indices of columns, or a mask of "
                 f"all {len(names)} columns; {c!r} is none of these. The columns "
-                f"are {names[:NAMED]}{' ...' * (len(names) > NAMED)}"
+                f"are {names[:COLUMNS_NAMED]}{' ...' * (len(names) > COLUMNS_NAMED)}"
             )
     known = {places.get(c, c) for c in given}
     others = [place for place in numbers if place not in known]

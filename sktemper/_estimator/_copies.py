@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 #: Largest number of rows that are compared.
-MOST_ROWS = 20_000
+ROWS_COMPARED = 20_000
 #: Rows are copies if a row has at least this many others on average.  A bootstrap
 #: sample has 1, and with 2 mixtures begin to have superfluous components.
 LEAST_COPIES = 1.5
@@ -39,9 +39,9 @@ def rows_repeat(estimator, X, n_rows):
 
 def _n_copies(X, n_rows, n_components):
     """Return the mean number of copies of a row, without the row; 0 if it is chance."""
-    if X.shape[0] > MOST_ROWS:
+    if X.shape[0] > ROWS_COMPARED:
         random = np.random.default_rng(0)
-        X = X[np.sort(random.choice(X.shape[0], MOST_ROWS, replace=False))]
+        X = X[np.sort(random.choice(X.shape[0], ROWS_COMPARED, replace=False))]
     numbers, n = _counts(X), X.shape[0]
     if len(numbers) == n or n_components == 1:
         return 0.0

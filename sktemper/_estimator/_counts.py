@@ -16,7 +16,7 @@ from .._utils._validation import (
 from ._choices import choices_of, choose
 
 #: Largest number of rows that are inspected.
-MOST_ROWS = 1000
+ROWS_INSPECTED = 1000
 #: Tolerance for the norm of normalised rows.
 NORM_TOL = 1e-4
 #: Least number of rows of a chunk from which missing words can be detected.
@@ -27,7 +27,7 @@ FEWEST_ROWS = 10
 LEAST_SHARE, ERRORS, MOST_EMPTY = 0.5, 4.0, 0.1
 
 #: Advice for documents of few words.  Their counts do not show why there are few.
-REMEDY = (
+REMEDY_OF_MISSING_WORDS = (
     "If these documents are merely shorter, ignore this. Otherwise, a vectorizer left "
     "out words that are not in its vocabulary, and the model cannot learn them: use "
     "sktemper.text.StreamingCountVectorizer, whose vocabulary grows "
@@ -157,7 +157,7 @@ def inspect_counts(estimator, data, fresh):
         f"The documents of this chunk have {these.mean:.3g} different words on "
         f"average, {1 - these.mean / known.mean:.0%} less than earlier documents, "
         f"which had {known.mean:.3g}, and {these.empty_share:.0%} of the documents "
-        f"of this chunk have no words. {REMEDY}",
+        f"of this chunk have no words. {REMEDY_OF_MISSING_WORDS}",
         UserWarning,
     )
 
@@ -165,8 +165,8 @@ def inspect_counts(estimator, data, fresh):
 def are_normalised(X):
     """Return whether all inspected rows have the sum 1, or the sum of squares 1.
 
-    At most about `MOST_ROWS` rows are inspected.  Rows of whole numbers do not count as
-    normalised.
+    At most about `ROWS_INSPECTED` rows are inspected.  Rows of whole numbers do not
+    count as normalised.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def are_normalised(X):
     """
     if X.dtype.kind != "f":
         return False
-    X = X[:: -(-X.shape[0] // MOST_ROWS)]
+    X = X[:: -(-X.shape[0] // ROWS_INSPECTED)]
     if issparse(X):
         X = X.copy()
         X.sum_duplicates()
@@ -196,4 +196,4 @@ def _lengths(X):
     """Return the numbers of different words of documents; of some rows if dense."""
     if issparse(X):
         return np.diff(X.indptr)
-    return (X[:: -(-X.shape[0] // MOST_ROWS)] != 0).sum(axis=1)
+    return (X[:: -(-X.shape[0] // ROWS_INSPECTED)] != 0).sum(axis=1)

@@ -112,7 +112,7 @@ MOST_INLINE_ROWS, MOST_INLINE_VALUES = 32, 100_000
 #: cannot be interrupted in a kernel.
 MOST_INLINE_ITERATIONS = 1000
 #: Largest integer up to which floats represent every integer.
-MOST_SAMPLES = 2**53
+LARGEST_TOTAL = 2**53
 #: The class of an estimator that a method returns. `typing.Self` would be shorter, but
 #: editors that use jedi take it for the class in which the method is defined.
 Estimator = TypeVar("Estimator", bound="TemperedEstimator")
@@ -241,7 +241,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             StrOptions({"auto"}),
             None,
         ],
-        "total_samples": [Interval(Integral, 1, MOST_SAMPLES, closed="both"), None],
+        "total_samples": [Interval(Integral, 1, LARGEST_TOTAL, closed="both"), None],
         "evaluate_every": [Interval(Integral, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],

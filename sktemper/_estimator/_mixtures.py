@@ -35,12 +35,12 @@ ACTIVE = 0.5
 #: Largest seed of `RandomState`.
 MOST_SEED = 2**31 - 1
 #: Largest number of samples that numpy can draw.
-MOST_SAMPLES = np.iinfo("l").max
+MOST_DRAWN = np.iinfo("l").max
 
 
 def check_n_samples(n_samples):
-    if not is_integer(n_samples) or n_samples > MOST_SAMPLES:
-        refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
+    if not is_integer(n_samples) or n_samples > MOST_DRAWN:
+        refuse("n_samples", f"an int from 1 to {MOST_DRAWN}", n_samples)
     if n_samples < 1:
         raise ValueError(
             f"Invalid value for 'n_samples': {n_samples} . The sampling requires at "

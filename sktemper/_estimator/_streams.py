@@ -6,7 +6,16 @@ from .._engine import Stream
 from ._estimator import Estimator
 
 #: Columns of `renewals_`.
-COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "columns")
+RENEWAL_COLUMNS = (
+    "sample",
+    "step",
+    "time",
+    "reason",
+    "kept",
+    "decided",
+    "gain",
+    "columns",
+)
 
 
 def _table(records, columns):
@@ -62,7 +71,7 @@ def alarms(self) -> dict[str, np.ndarray]:
     "time" is the last known time before it, or None.
     """
     stream = self._state().stream
-    return _table(() if stream is None else stream.alarms, COLUMNS[:3])
+    return _table(() if stream is None else stream.alarms, RENEWAL_COLUMNS[:3])
 
 
 @property
@@ -88,4 +97,4 @@ def renewals(self) -> dict[str, np.ndarray]:
     decided, in nats per observation; "columns" are the new components.
     """
     stream = self._state().stream
-    return _table(() if stream is None else stream.renewals, COLUMNS)
+    return _table(() if stream is None else stream.renewals, RENEWAL_COLUMNS)
