@@ -610,9 +610,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _prepared(self, model):
         """Return the prepared parameters of the fit, cached for the ready model."""
         parameters = self.state_.globals_, self._hyper_of_predictions()
-        if self._ready is not None and model is self._ready.last_model:
-            return self._ready.prepared(model, *parameters)
-        return model.prepare(*parameters)
+        return (self._ready or ReadyModel()).prepared(model, *parameters)
 
     def _hyper_of_predictions(self):
         return self.state_.hyper

@@ -39,9 +39,8 @@ class ReadyModel:
     """
 
     def __init__(self):
-        self._model = LastCall(are_same_objects)
+        self._last = (), None  # what the model was made of, and the model
         self._prepared = LastCall(are_same_objects)
-        self.last_model = None
 
     def __reduce__(self):
         return ReadyModel, ()  # a pickle is empty
@@ -49,10 +48,16 @@ class ReadyModel:
     def model(self, estimator, state):
         parameters = map(vars(estimator).get, estimator._get_param_names())
         key = state.fixed, state.n_features, state.dtype, *parameters
-        self.last_model = self._model.result(key, lambda _: estimator._new_model())
-        return self.last_model
+        known, model = self._last
+        if not are_same_objects(known, key):
+            model = estimator._new_model()
+            self._last = key, model
+        return model
 
     def prepared(self, model, globals_, hyper):
+        """Return the prepared parameters, cached if it is the last model."""
+        if model is not self._last[1]:
+            return model.prepare(globals_, hyper)
         key = model, globals_, hyper
         return self._prepared.result(key, lambda _: model.prepare(globals_, hyper))
 

@@ -322,8 +322,8 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         """Return a warning about components whose variance is near `reg_covar`."""
         if choices_of(self).subspace is not None:  # reg_covar is that of scores
             return None
-        expected = problem.model.usual(state.globals_)
-        variances = problem.model.variances_of(expected)
+        model, expected = self._fitted()
+        variances = model.variances_of(expected)
         if len(variances) > 1:
             variances = variances[self._are_used(expected)]
         variances = variances.min(axis=0)
