@@ -69,6 +69,11 @@ def with_choices(attributes):
     state = attributes.get("state_")
     if state is None or state.choices is not None:
         return attributes
-    found = {new: attributes[old] for old, new in EARLIER.items() if old in attributes}
+    fixed = state.fixed or {}  # of a covariance type, before it was an attribute
+    found = {
+        "chosen_type": fixed.get("covariance_type"),
+        "subspace": fixed.get("subspace"),
+    }
+    found |= {new: attributes[old] for old, new in EARLIER.items() if old in attributes}
     state.choices = Choices(**found)
     return {k: v for k, v in attributes.items() if k not in EARLIER}

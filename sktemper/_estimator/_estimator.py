@@ -32,7 +32,7 @@ from .._utils._frames import check_same_rows
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import warn
 from .._utils._policy import Slot, link_to_documentation, set_params
-from .._utils._results import copy_fit, fit_results, install_results, new_estimator
+from .._utils._results import copy_fit, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import is_small_matrix
@@ -418,7 +418,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight, continued, X_val=None, labels=None):
         self._check_rows(X, sample_weight, labels)
         earlier = copy_fit(self)
-        work = new_estimator(self, fit_results(earlier) if continued else {})
+        work = copy_fit(self) if continued else new_estimator(self)
         work._warned = {"temperature": True}  # callbacks may use a model above T=1
         try:
             data = work._training_data(X, not continued, sample_weight)

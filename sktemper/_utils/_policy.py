@@ -181,8 +181,8 @@ class Policy(BaseEstimator):
         validate_parameter_constraints(
             self._parameter_constraints, changed, type(self).__name__
         )
-        for name, slot in self._slots.items():
-            policy = slot.resolve(getattr(self, name))
+        for name in self._slots.keys() & changed.keys():
+            policy = self._slots[name].resolve(changed[name])
             if policy is not None:
                 policy.validate()
         return self
