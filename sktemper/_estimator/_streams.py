@@ -1,5 +1,7 @@
 """Memory and records of streams with a half-life: methods of several estimators."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._engine import Stream
@@ -48,16 +50,14 @@ def clear_memory(self: Estimator) -> Estimator:
     state = self._state().copied()
     if state.stream is not None:
         stream = state.stream
-        state.stream = Stream(
-            samples=stream.samples,
-            time=stream.time,
-            half_lives=stream.half_lives,
+        state.stream = replace(
+            stream,
+            memory=Stream.memory,
+            watch=Stream.watch,
+            challenger=None,
             last=stream.samples,
             due=stream.samples + 1000,
-            reason=stream.reason,
-            renewals=stream.renewals,
-            alarms=stream.alarms,
-            prevalence=stream.prevalence,
+            changed=Stream.changed,
         )
         self.state_ = state
     return self
