@@ -103,13 +103,6 @@ class Prevalence(NamedTuple):
 
 
 # -- the state of a stream with a half-life --------------------------------------------
-# Its memory is a sample of rows, most of them recent.  A renewal fits new components to
-# the memory.  Its result is a challenger: parameters that replace the current
-# parameters if they predict the next rows better.  An alarm reports a sudden change of
-# the scores.
-#
-# All values except the challenger's state are immutable and can be shared.
-
 #: A memory is compacted when it has more rows than its capacity times this factor.
 SLACK = 1.25
 #: Number of scored rows that enter an alarm test together.

@@ -7,23 +7,13 @@ data, weights, times and the model, `_choices` has what a fit decides from its d
 `_end_of_fit` warns at the end of a fit.
 `_variants` has the differences between tempered, annealed and SVI+ estimators, and
 `_constructors` the parameters that they share.  `_mixtures` and `_conditional` have the
-common parts of mixtures.  `_counts`, `_column_checks` and `_copies` check data.
+common parts of mixtures.  `_data_checks` and `_counts` check data.
 `_streams` has the memory and the records of streams.  `_columns` adds and removes
 columns, and `_critical` finds the critical temperatures of data.
 """
 
 from .._utils._notices import log, warn_once
 from ._choices import choices_of, choose
-from ._column_checks import (
-    EMPTY,
-    IDENTIFIER,
-    MANY_OPTIONS,
-    NAMED,
-    check_columns,
-    check_first_columns,
-    fault_of,
-    warn_of_columns,
-)
 from ._columns import copy_with_state, drop_features, expand_features, widened_for
 from ._conditional import Exponential, component_scores, conditional
 from ._constructors import Streaming, Training
@@ -34,6 +24,16 @@ from ._counts import (
     validate_training_counts,
 )
 from ._critical import critical_temperatures
+from ._data_checks import (
+    EMPTY,
+    IDENTIFIER,
+    MANY_OPTIONS,
+    NAMED,
+    check_columns,
+    check_first_columns,
+    fault_of,
+    warn_of_columns,
+)
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._estimator import TemperedEstimator, mean_score, top_words
 from ._mixtures import (

@@ -24,7 +24,7 @@ from .._utils._validation import check_unmasked
 from ..model import Request
 from ..moves import NoMoves
 from ._choices import choices_of
-from ._copies import rows_repeat
+from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator
 from ._problems import validated_weight
