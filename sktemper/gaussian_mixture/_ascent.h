@@ -979,28 +979,49 @@ static intptr_t NAME(select_components)(const ascent_block *b, ascent_room *room
     return n;
 }
 
-/* Adds the moments of a block to the statistics. */
-static int NAME(add_statistics)(const ascent_block *b, ascent_room *room, intptr_t first,
-                                intptr_t n, intptr_t n_few, double power)
+/* The arguments of the loops over components that do not depend on components and samples. */
+static mixture_block NAME(block_of)(const ascent_block *b, ascent_room *room)
 {
-    const intptr_t D = b->n_features, M = room->n_moments;
+    mixture_block block = {0};
+    block.n_features = b->n_features;
+    block.triangular = b->kind == FULL;
+    block.stop = b->steps.stop;
+    block.responsibilities = room->shares;
+    block.scores = room->scores;
+    block.scratch = room->panels;
+    return block;
+}
+
+/* Sums the first moments of n samples, multiplied by `shares` and a power of the samples. */
+static int NAME(sum_moments)(const ascent_block *b, ascent_room *room, intptr_t first,
+                             intptr_t n, intptr_t n_components, intptr_t n_moments,
+                             double power)
+{
     moments_block moments = {0};
     for (intptr_t i = 0; i < (b->row_weight ? n : 1); i++)
         room->factors[i] = b->row_weight ? power * b->row_weight[first + i] : power;
     moments.n_samples = n;
-    moments.n_features = D;
-    moments.n_components = n_few;
-    moments.n_moments = M;
-    moments.squares = b->kind == DIAGONAL || b->kind == SPHERICAL;
-    moments.samples = (const REAL *)b->samples + first * D;
+    moments.n_features = b->n_features;
+    moments.n_components = n_components;
+    moments.n_moments = n_moments;
+    moments.squares = !room->is_full;
+    moments.samples = (const REAL *)b->samples + first * b->n_features;
     moments.origin = b->origin;
     moments.shares = room->shares;
     moments.factors = room->factors;
     moments.factor_per_sample = b->row_weight != 0;
     moments.stop = b->steps.stop;
-    moments.scratch = (double *)room->panels;
+    moments.scratch = room->panels;
     moments.out = room->moments;
-    if (NAME(weighted_moments)(&moments))
+    return NAME(weighted_moments)(&moments);
+}
+
+/* Adds the moments of a block to the statistics. */
+static int NAME(add_statistics)(const ascent_block *b, ascent_room *room, intptr_t first,
+                                intptr_t n, intptr_t n_few, double power)
+{
+    const intptr_t D = b->n_features, M = room->n_moments;
+    if (NAME(sum_moments)(b, room, first, n, n_few, M, power))
         return -1;
     for (intptr_t s = 0; s < n_few; s++) {
         const intptr_t k = (intptr_t)room->few[s];
@@ -1045,22 +1066,7 @@ static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, doubl
 static int NAME(add_total)(const ascent_block *b, ascent_room *room, intptr_t first, intptr_t n)
 {
     const intptr_t D = b->n_features, M = 1 + D + D * (D + 1) / 2;
-    moments_block moments = {0};
-    for (intptr_t i = 0; i < n; i++)
-        room->factors[i] = b->row_weight ? b->row_weight[first + i] : 1;
-    moments.n_samples = n;
-    moments.n_features = D;
-    moments.n_components = 1;
-    moments.n_moments = M;
-    moments.samples = (const REAL *)b->samples + first * D;
-    moments.origin = b->origin;
-    moments.shares = room->shares;
-    moments.factors = room->factors;
-    moments.factor_per_sample = 1;
-    moments.stop = b->steps.stop;
-    moments.scratch = (double *)room->panels;
-    moments.out = room->moments;
-    if (NAME(weighted_moments)(&moments))
+    if (NAME(sum_moments)(b, room, first, n, 1, M, 1))
         return -1;
     for (intptr_t m = 0; m < M; m++)
         room->total[m] += room->moments[m];
@@ -1159,18 +1165,12 @@ static int NAME(section_step)(const ascent_block *b, ascent_room *room, intptr_t
     n_few = NAME(select_components)(b, room, least);
     if (n_few == 0)
         n_few = NAME(select_components)(b, room, -HUGE_VAL);
-    mixture_block block = {0};
-    block.n_features = D;
+    mixture_block block = NAME(block_of)(b, room);
     block.means = room->few_means;
     block.factors = room->few_triangles;
-    block.triangular = b->kind == FULL;
     block.constants = room->few_constants;
     block.powers = powers + 2;
-    block.stop = b->steps.stop;
     block.only_distances = has_scales;
-    block.responsibilities = room->shares;
-    block.scores = room->scores;
-    block.scratch = room->panels;
     for (intptr_t first = begin; first < end; first += ASCENT_ROWS) {
         const intptr_t left = end - first;
         const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;

@@ -124,27 +124,19 @@ static int NAME(split_moments)(const split_block *s, const ascent_room *room,
 
 /* Computes the shares of the next round of `n_splits` splits, from split `first` of the tables
  * on, and their entropies. */
-static int NAME(next_shares)(const split_block *s, const ascent_room *room, intptr_t first,
+static int NAME(next_shares)(const split_block *s, ascent_room *room, intptr_t first,
                              intptr_t n_splits, double *entropies)
 {
     const ascent_block *b = &s->ascent;
     const intptr_t D = b->n_features, size = b->kind == FULL ? D * (D + 1) / 2 : D;
-    const double one = 1, *constants = room->constants + 2 * first;
+    const double *constants = room->constants + 2 * first;
     REAL *shares = s->shares;
-    mixture_block block = {0};
-    block.n_features = D;
+    mixture_block block = NAME(block_of)(b, room);
     block.n_components = 2 * n_splits;
     block.means = (const REAL *)room->means + 2 * first * D;
     block.factors = (const REAL *)room->triangles + 2 * first * size;
-    block.triangular = b->kind == FULL;
     block.constants = constants;
-    block.powers = &one;
-    block.stop = b->steps.stop;
     block.only_distances = 1;
-    block.responsibilities = room->shares;
-    block.bounds = room->factors;
-    block.scores = room->scores;
-    block.scratch = room->panels;
     memset(entropies, 0, (size_t)n_splits * sizeof(double));
     for (intptr_t start = 0; start < b->n_samples; start += ASCENT_ROWS) {
         const intptr_t left = b->n_samples - start;
