@@ -7,7 +7,11 @@
 
 #include "sktemper/_families/mixture_ascent.h"
 
-enum { FULL, DIAGONAL, SPHERICAL, TIED };
+/* Forms of precisions, by the numbers of the covariance types: whether they are full matrices,
+ * whether they have an element for each feature, and whether components have one in common. */
+static const struct {
+    int full, each, common;
+} FORMS[] = {{1, 1, 0}, {0, 1, 0}, {0, 0, 0}, {1, 1, 1}};
 enum { WISHART, GAMMAS, GAMMA };
 enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_SCALES = 8 };
 
@@ -47,7 +51,7 @@ typedef struct {
 
 /* Scratch memory of an ascent, and its sizes. */
 typedef struct {
-    int is_full;                         /* whether precisions are full matrices */
+    int is_full, is_common;              /* see `FORMS` */
     intptr_t n_features, entries, stored, natural, n_factors, n_matrices, n_moments;
     double least, shift;
     usual_form now, next, prior;
@@ -107,15 +111,17 @@ static double *divide_section(const ascent_block *b, double *end, ascent_room *r
 static double *divide_room(const ascent_block *b, ascent_room *room)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    const int is_full = room->is_full = b->kind == FULL || b->kind == TIED;
+    const intptr_t each = FORMS[b->kind].each ? D : 1, triangle = D * (D + 1) / 2;
     double *end = b->scratch;
+    room->is_full = FORMS[b->kind].full;
+    room->is_common = FORMS[b->kind].common;
     room->n_features = D;
-    room->entries = is_full ? D * D : b->kind == DIAGONAL ? D : 1;
-    room->stored = is_full ? D * (D + 1) / 2 : b->kind == DIAGONAL ? D : 1;
+    room->entries = room->is_full ? D * D : each;
+    room->stored = room->is_full ? triangle : each;
     room->natural = 2 + D + room->stored;
-    room->n_factors = is_full ? D * D : D;
-    room->n_matrices = b->kind == TIED ? 1 : K;
-    room->n_moments = 1 + D + (b->kind == TIED ? 0 : is_full ? D * (D + 1) / 2 : D);
+    room->n_factors = room->is_full ? D * D : D;
+    room->n_matrices = room->is_common ? 1 : K;
+    room->n_moments = 1 + D + (room->is_common ? 0 : room->is_full ? triangle : D);
     room->least = b->law == WISHART ? D - 1.0 : 0.0;
     room->shift = b->law == WISHART ? (double)D : b->law == GAMMAS ? 1.0 : 1.0 / D;
     room_of_usual(&end, K, D, room->n_matrices, &room->now, room);
@@ -317,7 +323,7 @@ static double *natural_at(const ascent_block *b, const ascent_room *room, double
                           intptr_t k, double **sums, double **second, double **freedom)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    if (b->kind == TIED) {
+    if (room->is_common) {
         *sums = components + K + k * D;
         *second = components + K + K * D;
         *freedom = *second + room->stored;
@@ -347,8 +353,8 @@ static int usual_of(const ascent_block *b, const ascent_room *room, double *comp
             return 1;
         for (intptr_t d = 0; d < D; d++)
             means[d] = sums[d] / precision;
-        double *own = usual->inverse + (b->kind == TIED ? 0 : k * E);
-        if (b->kind != TIED || k == 0) {
+        double *own = usual->inverse + (room->is_common ? 0 : k * E);
+        if (!room->is_common || k == 0) {
             if (is_full)
                 for (intptr_t i = 0, at = 0; i < D; i++)
                     for (intptr_t j = i; j < D; j++, at++)
@@ -356,12 +362,12 @@ static int usual_of(const ascent_block *b, const ascent_room *room, double *comp
             else
                 memcpy(own, second, (size_t)E * sizeof(double));
         }
-        add_outer(room, b->kind == TIED ? -precision / K : -precision, means, own);
+        add_outer(room, room->is_common ? -precision / K : -precision, means, own);
     }
-    if (factors_of(room, b->kind == TIED ? 1 : K, usual->inverse, usual->factors,
+    if (factors_of(room, room->is_common ? 1 : K, usual->inverse, usual->factors,
                    usual->log_determinants))
         return 1;
-    for (intptr_t k = 1; b->kind == TIED && k < K; k++)
+    for (intptr_t k = 1; room->is_common && k < K; k++)
         usual->log_determinants[k] = usual->log_determinants[0];
     law_terms(b, room, K, usual);
     return 0;
@@ -413,7 +419,7 @@ static void target_components(const ascent_block *b, const ascent_room *room,
         for (intptr_t d = 0; d < D; d++)
             sums[d] = power * (hyper->precision * b->prior_mean[d])
                       + b->steps.scale * room->sums[k * D + d];
-        if (b->kind == TIED && k > 0)
+        if (room->is_common && k > 0)
             continue;
         const double *statistics = room->second + k * room->stored;
         if (is_full)
@@ -424,7 +430,7 @@ static void target_components(const ascent_block *b, const ascent_room *room,
             for (intptr_t e = 0; e < room->stored; e++)
                 second[e] = power * prior[e] + b->steps.scale * statistics[e];
         *freedom = power * (hyper->freedom - room->shift)
-                   + b->steps.scale * (b->kind == TIED ? mean_count : room->counts[k]);
+                   + b->steps.scale * (room->is_common ? mean_count : room->counts[k]);
     }
 }
 
@@ -507,7 +513,7 @@ static double best_precision(const ascent_block *b, const ascent_room *room,
             continue;
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
-        const double *factors = usual->factors + (b->kind == TIED ? 0 : k * room->n_factors);
+        const double *factors = usual->factors + (room->is_common ? 0 : k * room->n_factors);
         spread += D / usual->precision[k]
                   + usual->freedom[k] * square_of(room, factors, room->vector);
         n_used += 1;
@@ -531,7 +537,7 @@ static int mean_covariance(const ascent_block *b, const ascent_room *room,
                            double *log_determinant)
 {
     const intptr_t K = b->n_components, D = b->n_features, E = room->entries;
-    const int is_full = b->kind == FULL;
+    const int is_full = room->is_full;
     double *precision = room->matrices, *factors = precision + D * D, n_used = 0;
     memset(precision, 0, (size_t)E * sizeof(double));
     for (intptr_t k = 0; k < K; k++) {
@@ -670,7 +676,7 @@ static void search_priors(const ascent_block *b, ascent_room *room, double mean_
     learned_form *new = &room->learned, *best = &room->best, *trial = &room->trial;
     const double share = mean_rows / (mean_rows + new->freedom);
     const intptr_t D = b->n_features;
-    const int is_full = b->kind == FULL;
+    const int is_full = room->is_full;
     double largest = 0, rise = 0;
     for (intptr_t d = 0; d < (room->entries == 1 ? 1 : D); d++)
         room->vector[d] = sqrt(new->covariance[is_full ? d * D + d : d] / new->freedom);
@@ -742,7 +748,7 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
     if (!(b->learned & (LEARNS_FREEDOM | LEARNS_COVARIANCE)))
         return 0;
     const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
-    if (learns && b->kind == TIED)
+    if (learns && room->is_common)
         return common_prior(b, room, usual);
     if (learns ? mean_covariance(b, room, usual, new->covariance, &log_determinant)
                : factors_of(room, 1, new->covariance, room->matrices, &log_determinant))
@@ -876,7 +882,7 @@ static double global_bound(const ascent_block *b, ascent_room *room)
         return NAN;
     memset(scales, 0, (size_t)room->entries * sizeof(double));
     for (intptr_t k = 0; k < K; k++) {
-        const double *factors = q->factors + (b->kind == TIED ? 0 : k * room->n_factors);
+        const double *factors = q->factors + (room->is_common ? 0 : k * room->n_factors);
         const double nu = q->freedom[k], log_precision = q->log_precisions[k];
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = q->means[k * D + d] - b->prior_mean[d];
@@ -912,11 +918,11 @@ static int NAME(ascent_tables)(const ascent_block *b, ascent_room *room, const d
     expect_weights(b->sticks, K, weights, room->logs, room->log_weights);
     for (intptr_t k = 0; k < K; k++) {
         const double root = sqrt(usual->freedom[k]);
-        const double *factors = usual->factors + (b->kind == TIED ? 0 : k * room->n_factors);
+        const double *factors = usual->factors + (room->is_common ? 0 : k * room->n_factors);
         sum += room->log_weights[k] + usual->log_densities[k];
         room->constants[k] = room->log_weights[k] + usual->log_densities[k];
         for (intptr_t i = 0; i < D; i++) {
-            if (b->kind == TIED) { /* whitened means, and factors of 1 */
+            if (room->is_common) { /* whitened means, and factors of 1 */
                 double mean = 0;
                 for (intptr_t j = 0; j <= i; j++)
                     mean += usual->means[k * D + j] * (factors[i * D + j] * root);
@@ -927,7 +933,7 @@ static int NAME(ascent_tables)(const ascent_block *b, ascent_room *room, const d
             }
             means[k * D + i] = (REAL)(usual->means[k * D + i] + b->origin[i]);
             sum += means[k * D + i];
-            if (b->kind == FULL)
+            if (room->is_full)
                 for (intptr_t j = 0; j <= i; j++, triangles++) {
                     *triangles = (REAL)(root * factors[i * D + j]);
                     sum += *triangles;
@@ -964,7 +970,7 @@ static void NAME(whiten)(const ascent_block *b, const ascent_room *room, intptr_
 static intptr_t NAME(select_components)(const ascent_block *b, ascent_room *room, double least)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    const intptr_t size = b->kind == FULL ? D * (D + 1) / 2 : D;
+    const intptr_t size = room->is_common ? D : room->is_full ? room->stored : D;
     const REAL *means = room->means, *triangles = room->triangles;
     REAL *few_means = room->few_means, *few_triangles = room->few_triangles;
     intptr_t n = 0;
@@ -984,7 +990,7 @@ static mixture_block NAME(block_of)(const ascent_block *b, ascent_room *room)
 {
     mixture_block block = {0};
     block.n_features = b->n_features;
-    block.triangular = b->kind == FULL;
+    block.triangular = room->is_full && !room->is_common;
     block.stop = b->steps.stop;
     block.responsibilities = room->shares;
     block.scores = room->scores;
@@ -1030,10 +1036,10 @@ static int NAME(add_statistics)(const ascent_block *b, ascent_room *room, intptr
         for (intptr_t d = 0; d < D; d++)
             room->sums[k * D + d] += own[1 + d];
         double *second = room->second + k * room->stored;
-        if (b->kind == SPHERICAL)
+        if (room->stored < D)
             for (intptr_t d = 0; d < D; d++)
                 *second += own[1 + D + d] / D;
-        else if (b->kind != TIED)
+        else if (!room->is_common)
             for (intptr_t e = 0; e < room->stored; e++)
                 second[e] += own[1 + D + e];
     }
@@ -1047,12 +1053,12 @@ static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, doubl
     double mean_count = 0;
     for (intptr_t k = 0; k < K; k++)
         mean_count += room->scaled[k] / K;
-    if (b->kind == TIED)
+    if (room->is_common)
         for (intptr_t e = 0; e < room->stored; e++)
             room->second[e] = power * room->total[1 + D + e] / K;
     for (intptr_t k = 0; k < room->n_matrices; k++) {
         double *second = room->second + k * room->stored;
-        const double count = b->kind == TIED ? mean_count : room->scaled[k];
+        const double count = room->is_common ? mean_count : room->scaled[k];
         if (room->is_full)
             for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
                 second[at] += count * b->added[i];
@@ -1093,13 +1099,13 @@ static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
 static double NAME(uncertainty)(const ascent_block *b, const ascent_room *room, intptr_t k)
 {
     const intptr_t D = b->n_features;
-    const double *factors = room->now.factors + (b->kind == TIED ? 0 : k * room->n_factors);
+    const double *factors = room->now.factors + (room->is_common ? 0 : k * room->n_factors);
     const int is_full = room->is_full;
     double squares = 0;
     for (intptr_t i = 0; i < D; i++)
         for (intptr_t j = is_full ? 0 : i; j <= i; j++) {
             const double factor = factors[is_full ? i * D + j : i];
-            squares += factor * factor * b->added[b->kind == SPHERICAL ? 0 : j];
+            squares += factor * factor * b->added[room->stored < D ? 0 : j];
         }
     return (double)D / room->now.precision[k] + room->now.freedom[k] * squares;
 }
@@ -1128,13 +1134,13 @@ static int NAME(share_scaled)(const ascent_block *b, ascent_room *room, intptr_t
         factors[i] = (b->row_weight ? b->row_weight[first + i] : 1) * powers[1];
     if (b->learned & LEARNS_SCALES && powers[1] == 1 && powers[2] == 1)
         add_scales(b, room, n, factors);
-    for (intptr_t i = 0; b->kind == TIED && i < n; i++) {
+    for (intptr_t i = 0; room->is_common && i < n; i++) {
         double sum = 0;
         for (intptr_t at = i; at < K * ASCENT_ROWS; at += ASCENT_ROWS)
             sum += room->scaled_shares[at] * room->scales[at];
         shares[i] = (REAL)sum;
     }
-    if (b->kind == TIED && NAME(add_total)(b, room, first, n))
+    if (room->is_common && NAME(add_total)(b, room, first, n))
         return -1;
     for (intptr_t k = 0; k < K; k++)
         for (intptr_t i = 0; i < n; i++) {
@@ -1179,7 +1185,7 @@ static int NAME(section_step)(const ascent_block *b, ascent_room *room, intptr_t
         block.n_components = n_few;
         block.bounds = bounds;
         block.samples = (const REAL *)b->samples + first * D;
-        if (b->kind == TIED) {
+        if (room->is_common) {
             NAME(whiten)(b, room, n, block.samples, room->white);
             block.samples = room->white;
         }
@@ -1301,7 +1307,7 @@ static int NAME(gaussian_global_step)(void *self, double power)
     room->next = old;
     memcpy(b->weights, room->weights, (size_t)(b->sticks ? 2 * K : K) * sizeof(double));
     memcpy(b->components, room->components,
-           (size_t)(b->kind == TIED ? K * (1 + b->n_features) + room->stored + 1
+           (size_t)(room->is_common ? K * (1 + b->n_features) + room->stored + 1
                                     : K * room->natural) * sizeof(double));
     store_priors(b, room);
     if (b->freedom_of_scales)
@@ -1330,7 +1336,7 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b)
         return ASCENT_ILL_DEFINED;
     if (!NAME(ascent_tables)(b, room, b->weights, &room->now))
         return ASCENT_NOT_FINITE;
-    if (b->kind == TIED && !b->freedom_of_scales && NAME(sum_all)(b, room))
+    if (room->is_common && !b->freedom_of_scales && NAME(sum_all)(b, room))
         return ASCENT_STOPPED;
     return take_steps(&b->steps, &methods, &run);
 }

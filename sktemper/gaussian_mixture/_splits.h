@@ -37,8 +37,8 @@ static void split_statistics(const ascent_block *b, const ascent_room *room,
     memcpy(statistics, moments, (size_t)(1 + D) * sizeof(double));
     memset(kept, 0, (size_t)room->stored * sizeof(double));
     for (intptr_t e = 0; e < room->n_moments - 1 - D; e++)
-        kept[b->kind == SPHERICAL ? 0 : e] += b->kind == SPHERICAL ? second[e] / D : second[e];
-    if (b->kind == FULL)
+        kept[room->stored < D ? 0 : e] += room->stored < D ? second[e] / D : second[e];
+    if (room->is_full)
         for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
             kept[at] += b->added[i] * count;
     else
@@ -128,7 +128,7 @@ static int NAME(next_shares)(const split_block *s, ascent_room *room, intptr_t f
                              intptr_t n_splits, double *entropies)
 {
     const ascent_block *b = &s->ascent;
-    const intptr_t D = b->n_features, size = b->kind == FULL ? D * (D + 1) / 2 : D;
+    const intptr_t D = b->n_features, size = room->is_full ? room->stored : D;
     const double *constants = room->constants + 2 * first;
     REAL *shares = s->shares;
     mixture_block block = NAME(block_of)(b, room);
@@ -206,7 +206,7 @@ LOOP int NAME(gaussian_split)(split_block *s)
     for (int round = 0; round < SPLIT_ROUNDS; round++) {
         double *statistics = s->statistics;
         intptr_t best = 0, first = 0;
-        if (NAME(split_moments)(s, &room, b->samples, b->origin, b->kind != FULL, n))
+        if (NAME(split_moments)(s, &room, b->samples, b->origin, !room.is_full, n))
             return SPLIT_STOPPED;
         for (intptr_t a = 0; a < n; a++)
             split_statistics(b, &room, room.moments + a * room.n_moments,
