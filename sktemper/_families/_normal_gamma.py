@@ -1,6 +1,5 @@
 """The normal-gamma family: conjugate to the means and precisions of columns."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +7,7 @@ from scipy.special import betaln, gammaln, polygamma, psi
 
 from ._dirichlet import log_gamma_draws
 from ._family import NORMAL_GAMMA, Family, kernel_parts
-
-LOG_2_PI = math.log(2.0 * math.pi)
+from ._normal_wishart import LOG_2_PI
 
 
 class NormalGammas(NamedTuple):

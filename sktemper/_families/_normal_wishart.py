@@ -634,7 +634,7 @@ class NormalWishartFamily(Family):
 
     def log_normaliser(self, parameters):
         usual = self.usual(parameters)
-        constant = 0.5 * self.n_features * math.log(2 * math.pi)
+        constant = 0.5 * self.n_features * LOG_2_PI
         return -usual.terms[1] - constant * (usual.freedom - self.law.shift)
 
     def expected(self, parameters):
@@ -642,7 +642,7 @@ class NormalWishartFamily(Family):
         kappa, means, inverse_scale, freedom, *_, terms = self.usual(parameters)
         scale, nu = kind.scale(inverse_scale), kind.each(freedom)
         weighted = kind.times(scale, means)
-        logs = terms[0] - D * math.log(2 * math.pi)
+        logs = terms[0] - D * LOG_2_PI
         return self.joined(
             -0.5 * (D / kappa + nu * (means * weighted).sum(axis=1)),
             nu[:, None] * weighted,
@@ -659,7 +659,7 @@ class NormalWishartFamily(Family):
             -0.5 * (means * weighted).sum(axis=1),
             weighted,
             kind.paired(np.ones(len(means)), precision),
-            0.5 * (logs - self.n_features * math.log(2 * math.pi)),
+            0.5 * (logs - self.n_features * LOG_2_PI),
         )
 
     def bound(self, parameters, prior, power):

@@ -34,8 +34,6 @@ enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_S
  * included if their responsibilities could exceed exp(-NO_SHARE). */
 #define NO_COMPONENT 100.0
 #define NO_SHARE 80.0
-/* Largest squared distance of a sample that has a scale. */
-#define FARTHEST_ROW 1e150
 
 /* Components in their usual form, see `Usual`. */
 typedef struct {

@@ -69,6 +69,16 @@ typedef struct {
 #define FREE_DEGREES 3.0
 #define LEAST_FREE 0.5
 #define MOST_FREE 2e4
+/* Range of the learned degrees of freedom of scales.  The variance is finite above 2; at the upper
+ * end, components are Gaussian. */
+#define LEAST_SCALED 1.0
+#define MOST_SCALED 1e4
+/* Factor of the degrees of freedom in the alternatives to a step of Newton's method, and the largest
+ * factor of such a step. */
+#define SCALE_FACTOR 2.0
+#define SCALE_NEWTON_FACTOR 1.25
+/* Largest squared distance of a sample that has a scale. */
+#define FARTHEST_ROW 1e150
 
 /* Input, output and scratch memory of `gaussian_ascent`: several steps of coordinate ascent on
  * the samples of a Gaussian mixture.  Parameters have the layouts of `NormalWishartFamily`. */

@@ -40,7 +40,7 @@ MOST_BEHIND = 0.3
 STEPS = 4
 
 
-def chosen_type(make_model, n_components, X, sample_weight, report, has_subspaces=True):
+def chosen_type(make_model, n_components, X, sample_weight, log, has_subspaces=True):
     """Return the covariance type of the highest evidence.
 
     For each type, the clusters of k-means are merged by evidence, and a few steps of
@@ -58,7 +58,7 @@ def chosen_type(make_model, n_components, X, sample_weight, report, has_subspace
     n_components : int
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
-    report : callable
+    log : callable
         Called with the format and the values of a line of a log.
     has_subspaces : bool
         Whether "low_rank" is compared where "full" is not.
@@ -70,7 +70,7 @@ def chosen_type(make_model, n_components, X, sample_weight, report, has_subspace
     n_scores : int
         Number of scores of "low_rank"; 0 for other types.
     """
-    rows, n_scores = _Comparison(make_model, n_components, X, sample_weight, report), 0
+    rows, n_scores = _Comparison(make_model, n_components, X, sample_weight, log), 0
     kinds = candidates(rows.n_distinct, X.shape[1])
     found = {kind: rows.compared(kind, rows.standard) for kind in kinds[:-1]}
     least = found["diag"][0] + MOST_BEHIND * rows.weight.sum()
@@ -91,9 +91,9 @@ def chosen_type(make_model, n_components, X, sample_weight, report, has_subspace
     return best, n_scores if best == "low_rank" else 0
 
 
-def chosen_scores(make_model, n_components, X, sample_weight, report):
+def chosen_scores(make_model, n_components, X, sample_weight, log):
     """Return the number of scores of "low_rank" with the highest evidence."""
-    rows = _Comparison(make_model, n_components, X, sample_weight, report)
+    rows = _Comparison(make_model, n_components, X, sample_weight, log)
     *_, n_scores = rows.best_subspace()
     if n_scores == 0:
         raise ValueError(
@@ -106,12 +106,11 @@ def chosen_scores(make_model, n_components, X, sample_weight, report):
 class _Comparison:
     """Rows on which covariance types are compared; see `chosen_type`."""
 
-    def __init__(self, make_model, n_components, X, sample_weight, report):
-        self.make_model, self.report = make_model, report
+    def __init__(self, make_model, n_components, X, sample_weight, log):
+        self.make_model, self.log = make_model, log
         self.X, weight = _some(X, sample_weight, n_components)
-        is_gapped, self.prior_of_full = has_gaps(self.X), "full"
-        if is_gapped and not shows_correlations(self.X, weight):
-            self.prior_of_full = "diag"  # see `Hyper`
+        is_gapped = has_gaps(self.X)
+        self.is_diagonal = is_gapped and not shows_correlations(self.X, weight)
         self.rows = impute(self.X, weight, is_full=True) if is_gapped else self.X
         distinct, multiplicity, places = distinct_rows(self.rows, weight)
         self._given = n_components, np.random.RandomState(0), multiplicity
@@ -134,16 +133,16 @@ class _Comparison:
     def compared(self, kind, clusters, least=1):
         """Return the evidence of a type, less its price, and the number of clusters."""
         model = self.make_model(kind, self.X.shape[1])
-        price = n_learned(kind, self.X.shape[1])
+        price = model.covariance.n_kept
         if kind == "full":
-            price = n_learned(self.prior_of_full, self.X.shape[1])
+            price = self.X.shape[1] if self.is_diagonal else price  # see `Hyper`
             price -= MARGIN * self.weight.sum()
         try:
             hyper = self._hyper_of(model)
             evidence, n_clusters = self._evidence(model, hyper, clusters, least)
         except IllDefined:
             return -np.inf, 0
-        self.report("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
+        self.log("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
         return evidence - price, n_clusters
 
     def best_subspace(self):
@@ -157,7 +156,7 @@ class _Comparison:
         directions = Directions.of(self.X, self.weight)
         one = OneGaussian.of(directions, total)
         alone = one.evidence(n_features) - total * np.log(directions.scales).sum()
-        alone -= n_learned("diag", n_features)
+        alone -= n_features
         most = min(directions.most_scores, self.n_distinct // ROWS_PER_COLUMN)
         found, many = [], min(self.n_distinct // ROWS_PER_SCORE, 16)
         numbers = {min(most, number) for number in SCORES if number >= many}
@@ -173,7 +172,7 @@ class _Comparison:
             gain = evidence - rest - directions.log_likelihood(n_scores, total)
             gain = gain if n_clusters > 1 else 0.0
             line = "low_rank with %d scores: evidence %.10g, %d clusters"
-            self.report(line, n_scores, alone + gain, n_clusters)
+            self.log(line, n_scores, alone + gain, n_clusters)
             found.append((alone + gain, n_clusters, n_scores))
         least = max(found, default=(0.0,))[0] - MARGIN * total
         return next((item for item in found if item[0] >= least), (-np.inf, 0, 0))
@@ -219,15 +218,6 @@ def candidates(n_samples, n_features):
     """Return the types that are compared, other than "low_rank"."""
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
     return ORDER if n_features <= most else ORDER[1:]
-
-
-def n_learned(covariance_type, n_features):
-    """Return the number of entries of the covariance prior that are learned."""
-    return {
-        "spherical": 1,
-        "diag": n_features,
-        "full": n_features * (n_features + 1) // 2,
-    }[covariance_type]
 
 
 def _evidence(model, hyper, data, clusters, least):

@@ -21,6 +21,7 @@ from scipy.special import logsumexp
 
 from .._families import COVARIANCES, ONCE, softmax
 from .._families._counts import log_rising
+from .._families._normal_wishart import LOG_2_PI
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ._family import GaussianFamily, TiedFamily
@@ -213,7 +214,6 @@ def sum_covariances(block, covariances, weight):
 
 
 # -- gaussian components of rows with missing values -----------------------------------
-LOG_2_PI = math.log(2 * math.pi)
 #: Seed of the values that are drawn for moves.
 SEED_OF_DRAWS = 0
 

@@ -157,6 +157,11 @@ def weighted_moments(
 
 #: Initial degrees of freedom of learned priors minus their lower limit, and their range.
 FREE_DEGREES_AND_RANGE = FREE_DEGREES, LEAST_FREE, MOST_FREE
+#: Range of degrees of freedom of scales, and factors of their changes, see ``_blocks.h``.
+RANGE_OF_SCALED = LEAST_SCALED, MOST_SCALED
+FACTORS_OF_SCALED = SCALE_FACTOR, SCALE_NEWTON_FACTOR
+#: Largest squared distance of a row that has a scale.
+FARTHEST = FARTHEST_ROW
 
 
 def ascent_scratch(

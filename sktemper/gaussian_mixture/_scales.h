@@ -2,12 +2,6 @@
  * steps of Gaussian mixtures.  The methods of `StudentMixtureModel` are the reference, and
  * arrays of a block of samples have the shape (n_components, ASCENT_ROWS). */
 
-/* Constants of `student_mixture/_model.py`, see there. */
-#define LEAST_SCALED 1.0
-#define MOST_SCALED 1e4
-#define SCALE_FACTOR 2.0
-#define SCALE_NEWTON_FACTOR 1.25
-
 static double log_gamma_constant(double freedom)
 {
     return 0.5 * freedom * log(0.5 * freedom) - ascent_log_gamma(0.5 * freedom);
@@ -130,7 +124,3 @@ static double learned_freedom(double freedom, const double *of_scales, double sc
         }
     return scale * of_scales[0] > USED_ROWS ? best : freedom;
 }
-#undef LEAST_SCALED
-#undef MOST_SCALED
-#undef SCALE_FACTOR
-#undef SCALE_NEWTON_FACTOR

@@ -22,18 +22,18 @@ from .._families import ONCE, USED, Mixture, softmax
 from .._utils._cache import LastCall, are_same_objects
 from ..gaussian_mixture._ascent import ascent
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
+from ..gaussian_mixture._kernels import FACTORS_OF_SCALED, FARTHEST, RANGE_OF_SCALED
 from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
 from ..gaussian_mixture._priors import Hyper
 from ..model import LocalStep
 from ..model._contract import Capabilities
-from ._predictive import FARTHEST, log_predictive
+from ._predictive import log_predictive
 
-#: Range and starting value of learned degrees of freedom.  The variance is finite above
-#: 2; at the upper end, components are Gaussian.
-LEAST, MOST, START = 1.0, 1e4, 10.0
-#: Factor of the degrees of freedom in the alternatives to a step of Newton's method,
-#: and the largest factor of such a step.
-FACTOR, NEWTON_FACTOR = 2.0, 1.25
+#: Range of learned degrees of freedom, and factors of their changes, see ``_blocks.h``.
+LEAST, MOST = RANGE_OF_SCALED
+FACTOR, NEWTON_FACTOR = FACTORS_OF_SCALED
+#: Starting value of learned degrees of freedom.
+START = 10.0
 #: Share of the mean number of rows of a component below which a component is small.
 SMALL = 0.1
 #: Log density of components that are left out.

@@ -6,11 +6,9 @@ import numpy as np
 
 from .._families._counts import log_rising
 from .._utils._linalg import tiled_matmul
+from ..gaussian_mixture._kernels import FARTHEST
 from ..model import Stopped
 from . import _kernels
-
-#: Largest squared distance of a row.
-FARTHEST = 1e150
 
 
 def log_predictive(family, block, tables, freedom):
