@@ -52,25 +52,12 @@ def _source_folder(installed):
     if installed is None:
         folder, is_editable = Path(__file__).parents[2], True
     else:
-        origin = _origin(installed)
-        about = origin.get("dir_info")
-        if not isinstance(about, dict):
+        # PyPA, "Recording the Direct URL Origin of installed distributions"; a
+        # distribution from an index has no such file
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+        if "dir_info" not in origin:
             return None, False
         folder = Path(url2pathname(urlsplit(origin["url"]).path))
-        is_editable = about.get("editable") is True
+        is_editable = origin["dir_info"].get("editable", False)
     has_sources = (folder / "pyproject.toml").is_file() and (folder / NAME).is_dir()
     return (folder, is_editable) if has_sources else (None, False)
-
-
-def _origin(installed):
-    """Return the origin of a distribution, from ``direct_url.json``, as a dict.
-
-    The file is specified by PyPA, "Recording the Direct URL Origin of installed
-    distributions".  A distribution from an index has no such file.
-    """
-    try:
-        origin = json.loads(installed.read_text("direct_url.json") or "{}")
-    except ValueError:
-        return {}
-    is_known = isinstance(origin, dict) and isinstance(origin.get("url"), str)
-    return origin if is_known else {}

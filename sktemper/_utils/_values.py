@@ -19,7 +19,7 @@ INEXACT = 2**53
 #: Types that become floats without a look at each item.
 FLOAT_TYPES = {float, int, type(None)}
 #: Names of the types of missing values of pandas.
-MISSING = ("NAType", "NaTType")
+MISSING_TYPES = ("NAType", "NaTType")
 #: The types and the values of columns of booleans.
 BOOLS = {bool, np.bool_}
 BOOLEANS = (False, True)
@@ -299,7 +299,7 @@ def _check_types(name, types, items):
         kind
         for kind in types - FLOAT_TYPES
         if not issubclass(kind, str | Real | Decimal | np.bool_)
-        and kind.__name__ not in MISSING
+        and kind.__name__ not in MISSING_TYPES
     }
     if wrong:
         value = next(value for value in items if type(value) in wrong)
