@@ -112,24 +112,19 @@ class Group(ByRows):
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))
         numbers = np.searchsorted(self._ends, rows, "right")
-        if len(rows) == 0 or (numbers == numbers[0]).all():
-            return self._shard_rows(numbers[0] if len(rows) else 0, rows)
-        order = np.argsort(numbers, kind="stable")
-        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-        found = [
-            self._shard_rows(numbers[mine[0]], rows[mine])
-            for mine in np.split(order, starts[1:])
-        ]
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
+        places, found = [], []
+        for number in np.unique(numbers) if len(rows) else [0]:
+            places.append(np.flatnonzero(numbers == number))
+            own = rows[places[-1]] - self._starts[number]
+            found.append(self.shards[number].rows(own, self.visit))
+        if len(found) == 1:
+            return found[0]
+        back = np.argsort(np.concatenate(places))
         if isinstance(found[0], np.ndarray):
             return np.concatenate(found)[back]
         block = sparse.vstack(found, format="csr")[back]
         block.has_canonical_format = True
         return block
-
-    def _shard_rows(self, number, rows):
-        return self.shards[number].rows(rows - self._starts[number], self.visit)
 
 
 def groups(shards, n_groups):
