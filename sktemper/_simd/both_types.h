@@ -14,52 +14,36 @@
 #define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
 #endif
 
-/* Start of a function that kernels call through the table of loops. */
+/* LOOP is the start of a function that kernels call through the table of loops, and
+ * ALWAYS_INLINE that of a function with short loops, which are unrolled at each call. */
 #ifdef __GNUC__
 #define LOOP static __attribute__((unused))
-#else
-#define LOOP static
-#endif
-
-#ifdef __GNUC__
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define PREFETCH(address) __builtin_prefetch(address)
 #else
+#define LOOP static
+#define ALWAYS_INLINE static inline
 #define PREFETCH(address) (void)(address)
 #endif
 
-#ifdef __clang__
-/* This warning is disabled because a loop that cannot be vectorised is only slower. */
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
-
-/* Between UNFUSED and FUSED, products are rounded before they are added, even if the
- * instruction set has fused operations.  If sums have a fixed order, the bits are the same
+/* UNROLLED precedes a short loop that is unrolled completely, so that its arrays stay in
+ * registers.  Between UNFUSED and FUSED, products are rounded before they are added, even if
+ * the instruction set has fused operations.  If sums have a fixed order, the bits are the same
  * for all instruction sets. */
 #if defined(__clang__)
+#define UNROLLED PRAGMA(unroll)
 #define UNFUSED PRAGMA(STDC FP_CONTRACT OFF)
 #define FUSED PRAGMA(STDC FP_CONTRACT DEFAULT)
+/* This warning is disabled because a loop that cannot be vectorised is only slower. */
+#pragma clang diagnostic ignored "-Wpass-failed"
 #elif defined(__GNUC__)
+#define UNROLLED PRAGMA(GCC unroll 16)
 #define UNFUSED PRAGMA(GCC push_options) PRAGMA(GCC optimize("fp-contract=off"))
 #define FUSED PRAGMA(GCC pop_options)
 #else
+#define UNROLLED
 #define UNFUSED __pragma(fp_contract(off))
 #define FUSED __pragma(fp_contract(on))
-#endif
-
-/* Line before a short loop that is unrolled completely, so that its arrays stay in registers. */
-#if defined(__clang__)
-#define UNROLLED PRAGMA(unroll)
-#elif defined(__GNUC__)
-#define UNROLLED PRAGMA(GCC unroll 16)
-#else
-#define UNROLLED
-#endif
-
-/* Start of a function with short loops, which are unrolled at each call of the function. */
-#ifdef __GNUC__
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE static inline
 #endif
 
 #define FIRST_CACHE (40 * 1024)
@@ -126,6 +110,12 @@ typedef struct { float z, s, R; } digamma_parts_f32;
 #define NEGLIGIBLE NAME(NEGLIGIBLE)
 #define FARTHEST NAME(FARTHEST)
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
+/* 2^MANTISSA_BITS, to which integers are added to convert them; its bits; and a number such
+ * that x + ROUNDER - ROUNDER is x, rounded to an integer. */
+#define INTEGER_MAGIC ((REAL)((BITS)1 << NAME(MANTISSA_BITS)))
+#define INTEGER_MAGIC_BITS                                                             \
+    ((BITS)(NAME(EXPONENT_BIAS) + NAME(MANTISSA_BITS)) << NAME(MANTISSA_BITS))
+#define ROUNDER (INTEGER_MAGIC + INTEGER_MAGIC / 2)
 
 /* ---- float64 ------------------------------------------------------------------ */
 #define REAL double
@@ -133,13 +123,8 @@ typedef struct { float z, s, R; } digamma_parts_f32;
 #define INTEGER int64_t
 #define SUFFIX f64
 #define MANTISSA_BITS_f64 52
-#define MANTISSA_MASK_f64 UINT64_C(0xfffffffffffff)
 #define EXPONENT_BIAS_f64 1023
-#define LOG_BIAS_f64 1024
 #define SQRT_HALF_BITS_f64 UINT64_C(0x3fe6a09e667f3bcd)
-#define INTEGER_MAGIC_BITS_f64 UINT64_C(0x4330000000000000)
-#define INTEGER_MAGIC_f64 4503599627370496.0
-#define ROUNDER_f64 6755399441055744.0
 #define EXP_MIN_f64 -708.0
 #define EXP_MAX_f64 709.0
 #define LN2_HIGH_f64 6.93147180369123816490e-01
@@ -168,12 +153,6 @@ static inline digamma_parts_f64 digamma_parts_of_f64(double x)
     return parts;
 }
 
-/* A uniform number, at least 0 and less than 1, from 64 random bits. */
-static inline double uniform_f64(uint64_t bits)
-{
-    return (double)(int64_t)(bits >> 11) * 0x1p-53;
-}
-
 static const double H_f64[9] = {
     .041666666666664035, -.006423611105866687, .003552481169841459,
     -.0039533302103197, .007349862115424968, -.020144907289977067,
@@ -195,13 +174,8 @@ static const double L_f64[9] = {
 #define INTEGER int32_t
 #define SUFFIX f32
 #define MANTISSA_BITS_f32 23
-#define MANTISSA_MASK_f32 0x7fffffu
 #define EXPONENT_BIAS_f32 127
-#define LOG_BIAS_f32 128
 #define SQRT_HALF_BITS_f32 0x3f3504f3u
-#define INTEGER_MAGIC_BITS_f32 0x4b000000u
-#define INTEGER_MAGIC_f32 8388608.0f
-#define ROUNDER_f32 12582912.0f
 #define EXP_MIN_f32 -87.0f
 #define EXP_MAX_f32 88.0f
 #define LN2_HIGH_f32 6.9314575195e-01f
@@ -221,12 +195,6 @@ static inline digamma_parts_f32 digamma_parts_of_f32(float x)
     const float z = x + 1.5f, s = 1 / (z * z);
     const digamma_parts_f32 parts = {z, s, (2 * x + 1) / (x * (x + 1))};
     return parts;
-}
-
-/* A uniform number, at least 0 and less than 1, from 64 random bits. */
-static inline float uniform_f32(uint64_t bits)
-{
-    return (float)(int32_t)(bits >> 40) * 0x1p-24f;
 }
 
 static const float H_f32[5] = {.041666591823998234f, -.0064150159250128715f,

@@ -29,8 +29,8 @@ static inline BITS NAME(to_bits)(REAL value)
     {                                                                                 \
         x = x < NAME(EXP_MIN) ? NAME(EXP_MIN) : x;                                    \
         x = x > NAME(EXP_MAX) ? NAME(EXP_MAX) : x;                                    \
-        REAL shifted = x * (REAL)1.4426950408889634074 + NAME(ROUNDER);               \
-        REAL n = shifted - NAME(ROUNDER);                                             \
+        REAL shifted = x * (REAL)1.4426950408889634074 + ROUNDER;                     \
+        REAL n = shifted - ROUNDER;                                                   \
         REAL r = x - n * NAME(LN2_HIGH);                                              \
         r = r - n * NAME(LN2_LOW);                                                    \
         REAL y = NAME(EXP_POLYNOMIAL)(r);                                             \
@@ -43,13 +43,13 @@ static inline BITS NAME(to_bits)(REAL value)
 #define DEFINE_LOG(name)                                                              \
     static inline REAL NAME(name)(REAL x)                                             \
     {                                                                                 \
+        const BITS bias = NAME(EXPONENT_BIAS) + 1;                                    \
         BITS bits = NAME(to_bits)(x) - NAME(SQRT_HALF_BITS);                          \
-        BITS exponent = bits >> NAME(MANTISSA_BITS);                                  \
-        bits = (bits & NAME(MANTISSA_MASK)) + NAME(SQRT_HALF_BITS);                   \
+        BITS exponent = ((bits >> NAME(MANTISSA_BITS)) + bias) & (2 * bias - 1);      \
+        bits = (bits & (((BITS)1 << NAME(MANTISSA_BITS)) - 1)) + NAME(SQRT_HALF_BITS);\
         REAL m = NAME(from_bits)(bits);                                               \
-        exponent = (exponent + NAME(LOG_BIAS)) & (2 * NAME(LOG_BIAS) - 1);            \
-        REAL e = NAME(from_bits)(exponent | NAME(INTEGER_MAGIC_BITS))                 \
-                 - (NAME(INTEGER_MAGIC) + (REAL)NAME(LOG_BIAS));                      \
+        REAL e = NAME(from_bits)(exponent | INTEGER_MAGIC_BITS)                       \
+                 - (INTEGER_MAGIC + (REAL)bias);                                      \
         REAL s = (m - 1) / (m + 1);                                                   \
         REAL q = s * s;                                                               \
         REAL log_m = 2 * (s + s * q * NAME(ATANH_POLYNOMIAL)(q));                     \
@@ -64,6 +64,12 @@ UNFUSED
 DEFINE_EXP(unfused_exp)
 DEFINE_LOG(unfused_log)
 FUSED
+
+/* A uniform number, at least 0 and less than 1, from 64 random bits. */
+static inline REAL NAME(uniform)(uint64_t bits)
+{
+    return (REAL)(INTEGER)(bits >> (63 - NAME(MANTISSA_BITS))) / (2 * INTEGER_MAGIC);
+}
 
 /* c[0] + c[1] x + c[2] x^2 + ... */
 static inline REAL NAME(polynomial)(int degree, const REAL *c, REAL x)

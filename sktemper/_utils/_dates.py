@@ -10,6 +10,10 @@ from ._validation import check_unmasked
 
 #: What `str` returns for missing dates of NumPy and pandas, and for a float NaN.
 MISSING = ("NaT", "<NA>", "nan")
+#: Largest year and number that are accepted.  Browsers support dates up to the year
+#: 275,760, and the axis of a plot extends beyond the dates.  All differences of such
+#: dates are finite in microseconds.
+LARGEST_YEAR, LARGEST_NUMBER = 99_999, 2**63
 
 
 def is_missing(date):
@@ -25,16 +29,13 @@ def without_zone(date):
     return date.replace(tzinfo=None), date.utcoffset()
 
 
-def is_beyond(dates, year):
-    """Return whether dates are in years beyond ``year``, forwards or backwards."""
+def is_beyond(dates):
+    """Return whether dates are in years beyond `LARGEST_YEAR`, in either direction."""
     years = dates.astype("datetime64[Y]").astype(np.int64) + 1970
-    return ~np.isnat(dates) & (np.abs(years) > year)
+    return ~np.isnat(dates) & (np.abs(years) > LARGEST_YEAR)
 
 
 # -- dates of documents ----------------------------------------------------------------
-#: Largest year and number that are accepted.  Browsers support dates up to the year
-#: 275,760, and the axis of a plot extends beyond the dates.
-LARGEST_YEAR, LARGEST_NUMBER = 99_999, 2**63
 #: A date of ISO 8601 and its time zone, which is ignored.  Years have at most six
 #: digits, because numpy would convert longer years with an overflow.
 DATE = re.compile(
@@ -98,7 +99,7 @@ def _in_range_of_years(dates):
     if np.datetime_data(dates.dtype)[0] == "as":  # numpy cannot convert it to seconds
         dates = dates.astype("datetime64[fs]")
     found = dates.astype("datetime64[s]")
-    wrong = is_beyond(found, LARGEST_YEAR)
+    wrong = is_beyond(found)
     if np.can_cast(dates.dtype, found.dtype, "safe"):  # numpy reports no overflow
         wrong |= (found.astype(dates.dtype) != dates) & ~np.isnat(dates)
     if wrong.any():
@@ -117,10 +118,6 @@ def _refuse(date):
 
 
 # -- times of the rows of a stream -----------------------------------------------------
-#: Range of times.  All differences of such times are finite in microseconds.
-LATEST_YEAR = 100_000
-
-
 def checked_times(times, n_rows, last):
     """Return the times of rows as an array of datetime64, or raise an error."""
     check_unmasked(times, "times", may_be_nan=False)
@@ -173,6 +170,6 @@ def _moment(time):
 
 def _microseconds(times):
     """Return datetime64 values in microseconds; raise if they are out of range."""
-    if is_beyond(times, LATEST_YEAR).any():
-        raise ValueError(f"years above {LATEST_YEAR:,} are not supported")
+    if is_beyond(times).any():
+        raise ValueError(f"years above {LARGEST_YEAR:,} are not supported")
     return times.astype("datetime64[us]")

@@ -13,7 +13,7 @@ from .._utils._arguments import check_flag, positive_int
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
-from ._folder import NAMES, generation_folder, read_meta
+from ._folder import LABELS, NAMES, generation_folder, read_meta
 from ._parts import Shard, groups, meta_of, stamp_of, unless_replaced
 
 
@@ -143,9 +143,11 @@ class Collection(Source):
             If files are damaged or missing.  The message names the first such file of
             each shard.
         """
+        meta = self._current_meta()
+        folder = generation_folder(self.folder, meta["generation"])
         checks = [part.check for part in self.parts]
-        names = self._current_meta()["files"]
-        checks += [partial(check_crc, *self._beside(name)) for name in names]
+        for name, crc in meta["files"].items():
+            checks.append(partial(check_crc, folder / name, crc))
         damage = []
         for check in checks:
             try:
@@ -160,39 +162,32 @@ class Collection(Source):
         """Return the description; raise if the collection was replaced."""
         return meta_of(self.folder, self._stamp)
 
-    def _beside(self, name):
-        """Return the path and the checksum of a file beside the shards."""
+    def _read(self, name, read):
+        """Return ``read(path)`` of a file next to the shards, None if there is none."""
         meta = self._current_meta()
+        if name not in meta["files"]:
+            return None
         path = generation_folder(self.folder, meta["generation"]) / name
-        return path, meta["files"][name]
+        with unless_replaced(self.folder, self._stamp):
+            if self._verify:
+                check_crc(path, meta["files"][name])
+            return read(path)
 
     @cached_property
     def feature_names(self) -> np.ndarray | None:
         """Words, or names of the columns, ndarray of str; None if there are none."""
-        if NAMES not in self._current_meta()["files"]:
-            return None
-        path, _ = self._beside(NAMES)
-        with unless_replaced(self.folder, self._stamp):
-            return np.array(read_json(path)["names"], dtype=object)
+        found = self._read(NAMES, read_json)
+        return found if found is None else np.array(found["names"], dtype=object)
 
     @cached_property
     def user_labels(self) -> np.ndarray | None:
         """Labels of the rows of ratings, ndarray; None for other data."""
-        return self._labels("user_labels.npy")
+        return self._read(LABELS[0], open_npy)
 
     @cached_property
     def item_labels(self) -> np.ndarray | None:
         """Labels of the columns of ratings, ndarray; None for other data."""
-        return self._labels("item_labels.npy")
-
-    def _labels(self, name):
-        if self.kind != "ratings":
-            return None
-        path, crc = self._beside(name)
-        with unless_replaced(self.folder, self._stamp):
-            if self._verify:
-                check_crc(path, crc)
-            return open_npy(path)
+        return self._read(LABELS[1], open_npy)
 
     def as_data(self, validate: Callable) -> Any:
         """Return `Data` for a fit, after a check of the values.

@@ -101,7 +101,7 @@ ALWAYS_INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *res
 {
     VECTOR f[PARTS], scale[PARTS];
     for (int i = 0; i < parts; i++)
-        f[i] = x[i] - ((x[i] + NAME(ROUNDER)) - NAME(ROUNDER));
+        f[i] = x[i] - ((x[i] + ROUNDER) - ROUNDER);
     for (int i = 0; i < parts; i++) {
         const WORDS words = NAME(to_words)(x[i]), size = words & SIZE_BITS;
         const WORDS farthest = (words & 0) + (INTEGER)NAME(to_bits)(FARTHEST_POWER);
@@ -109,7 +109,7 @@ ALWAYS_INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *res
         const WORDS near = WHERE(size < farthest);
         const WORDS nearest = NAME(selected)(near, size, farthest);
         const VECTOR shifted =
-            NAME(to_reals)(nearest | (words & ~SIZE_BITS)) + NAME(ROUNDER);
+            NAME(to_reals)(nearest | (words & ~SIZE_BITS)) + ROUNDER;
         /* f is set to 0 if x is too large for ROUNDER, but NAN stays NAN */
         f[i] = NAME(to_reals)(NAME(to_words)(f[i]) & (near | WHERE(size > infinite)));
         const WORDS exponent = NAME(to_words)(shifted) + NAME(EXPONENT_BIAS);
