@@ -1,10 +1,9 @@
 """Plot of a text with words coloured by topic."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
-
-import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, DataLike
 from .._utils._words import WORD
@@ -90,27 +89,27 @@ class DocumentDisplay(Display):
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one document, got {x.shape[0]} rows.")
         table = estimator.explain(x, feature_names)
-        best = table.drop_duplicates("word").set_index("word")
+        best = table.drop_duplicates("word")
+        columns = best["topic"].tolist(), best["probability"].tolist()
+        pairs = zip(*columns, strict=True)
+        assigned = dict(zip(best["word"], pairs, strict=True))
         if text is not None and not isinstance(text, str):
             raise TypeError(f"text must be a str, got {text!r}.")
         if text is None:
             pieces = []
-            for word, count in zip(best.index, best["count"], strict=True):
+            for word, count in zip(assigned, best["count"], strict=True):
                 repeated = f"{word} ×{count:g}" if count != 1 else word
                 pieces += [(repeated, word), (" ", None)]
         else:
             pieces = _pieces(text)
-        known = [word if word in best.index else None for _, word in pieces]
-        topics = [-1 if word is None else int(best["topic"][word]) for word in known]
-        sure = [0.0 if w is None else float(best["probability"][w]) for w in known]
+        found = [assigned.get(word, (-1, 0.0)) for _, word in pieces]
         labels = topic_labels(estimator, feature_names)
-        numbers, counts = np.unique([k for k in topics if k >= 0], return_counts=True)
-        order = numbers[np.argsort(-counts, kind="stable")].astype(int)
+        counts = Counter(sorted(topic for topic, _ in found if topic >= 0))
         display = cls(
             pieces=[piece for piece, _ in pieces],
-            topics=topics,
-            probabilities=sure,
-            labels={int(k): labels[k] for k in order},
+            topics=[topic for topic, _ in found],
+            probabilities=[probability for _, probability in found],
+            labels={topic: labels[topic] for topic, _ in counts.most_common()},
         )
         return display.plot(ax, **text_kw)
 
