@@ -82,12 +82,11 @@ def completion_log_likelihood(
 
     Examples
     --------
-    >>> from sktemper import TemperedLDA
+    >>> from sktemper import TemperedLDA, metrics
     >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.metrics import completion_log_likelihood
     >>> X = make_lda_documents(300, n_components=5, random_state=0)
     >>> lda = TemperedLDA(4, tempering="local", random_state=0).fit(X)
-    >>> score = completion_log_likelihood(lda, X, temperatures="learned")
+    >>> score = metrics.completion_log_likelihood(lda, X, temperatures="learned")
     """
     check_unmasked(X)
     check_columns(estimator, X)
@@ -160,12 +159,11 @@ def perplexity(
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, metrics
     >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.metrics import perplexity
     >>> X = make_lda_documents(600, 100, 5, random_state=0)
     >>> lda = AnnealedLDA(5, random_state=0).fit(X[:500])
-    >>> perplexity(lda, X[500:]) < 100  # the number of words
+    >>> metrics.perplexity(lda, X[500:]) < 100  # the number of words
     True
     """
     score = completion_log_likelihood(

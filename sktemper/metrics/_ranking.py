@@ -452,14 +452,13 @@ def make_ranking_scorer(
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper import TemperedMatrixFactorization, metrics
     >>> from sktemper.datasets import make_ratings
-    >>> from sktemper.metrics import make_ranking_scorer
     >>> X = make_ratings(100, 30, n_ratings=1000, random_state=0)
     >>> search = GridSearchCV(
     ...     TemperedMatrixFactorization(tol=1, random_state=0),
     ...     {"n_components": [1, 5]},
-    ...     scoring=make_ranking_scorer("precision@5", relevant=4),
+    ...     scoring=metrics.make_ranking_scorer("precision@5", relevant=4),
     ...     cv=3,
     ... )
     >>> bool(0 < search.fit(X).best_score_ < 1)

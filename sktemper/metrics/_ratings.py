@@ -57,12 +57,11 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
 
     Examples
     --------
-    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper import TemperedMatrixFactorization, metrics
     >>> from sktemper.datasets import make_ratings
-    >>> from sktemper.metrics import completion_rmse
     >>> X = make_ratings(noise_variance=0.25, random_state=0)
     >>> model = TemperedMatrixFactorization(5, tol=1, random_state=0).fit(X[:800])
-    >>> bool(0.5 < completion_rmse(model, X[800:]) < 0.7)
+    >>> bool(0.5 < metrics.completion_rmse(model, X[800:]) < 0.7)
     True
     """
     check_scale(clip)
@@ -115,9 +114,8 @@ def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> f
     Examples
     --------
     >>> import numpy as np
-    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper import TemperedMatrixFactorization, metrics
     >>> from sktemper.datasets import make_ratings
-    >>> from sktemper.metrics import heldout_rmse
     >>> ratings = make_ratings(noise_variance=0.25, random_state=0).tocoo()
     >>> test = np.random.default_rng(0).random(ratings.nnz) < 0.1
     >>> X, X_test = (
@@ -128,7 +126,7 @@ def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> f
     ...     for part in (~test, test)
     ... )
     >>> model = TemperedMatrixFactorization(5, tol=1, random_state=0).fit(X)
-    >>> bool(0.5 < heldout_rmse(model, X_test) < 0.6)
+    >>> bool(0.5 < metrics.heldout_rmse(model, X_test) < 0.6)
     True
     """
     check_scale(clip)
@@ -177,12 +175,11 @@ def interval_coverage(
 
     Examples
     --------
-    >>> from sktemper import TemperedMatrixFactorization
+    >>> from sktemper import TemperedMatrixFactorization, metrics
     >>> from sktemper.datasets import make_ratings
-    >>> from sktemper.metrics import interval_coverage
     >>> X = make_ratings(random_state=0)
     >>> model = TemperedMatrixFactorization(5, tol=1, random_state=0).fit(X)
-    >>> interval_coverage(model, X).shape  # use held-out ratings if you have some
+    >>> metrics.interval_coverage(model, X).shape  # better with held-out ratings
     (2,)
     """
     levels = np.asarray(levels, dtype=np.float64)

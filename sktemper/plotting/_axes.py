@@ -116,12 +116,14 @@ class Display:
     def _legend_beside(self, ax):
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
-    def _name_rows(self, ax, labels):
-        """Label the rows 0, 1, ... of axes, from top to bottom."""
+    def _make_rows(self, ax, labels, width):
+        """Return axes with the labelled rows 0, 1, ..., from top to bottom."""
+        ax = self._make_axes(ax, (width, 1.0 + 0.22 * len(labels)))
         ax.set_yticks(np.arange(len(labels)), labels, fontsize=8)
         ax.set_ylim(len(labels) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         self._open_frame(ax)
+        return ax
 
     def _draw_intervals(self, ax, rows, values, low, high, **style):
         """Draw values with intervals in rows, and store the container of matplotlib."""

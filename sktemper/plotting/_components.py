@@ -40,13 +40,12 @@ class ComponentsDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedFactorialMixture
+    >>> from sktemper import AnnealedFactorialMixture, plotting
     >>> from sktemper.datasets import make_factorial_mixture
-    >>> from sktemper.plotting import ComponentsDisplay
     >>> X = make_factorial_mixture(200, random_state=0)
     >>> mixture = AnnealedFactorialMixture(8, random_state=0)
     >>> mixture = mixture.fit(X)  # doctest: +SKIP
-    >>> ComponentsDisplay.from_estimator(mixture, (4, 4))  # doctest: +SKIP
+    >>> plotting.ComponentsDisplay.from_estimator(mixture, (4, 4))  # doctest: +SKIP
     """
 
     images: np.ndarray

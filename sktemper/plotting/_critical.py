@@ -52,11 +52,11 @@ class CriticalTemperaturesDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.plotting import CriticalTemperaturesDisplay
     >>> X = make_lda_documents(300, 60, 5, random_state=0)
-    >>> CriticalTemperaturesDisplay.from_estimator(AnnealedLDA(5), X)  # doctest: +SKIP
+    >>> draw = plotting.CriticalTemperaturesDisplay.from_estimator
+    >>> draw(AnnealedLDA(5), X)  # doctest: +SKIP
     <sktemper.plotting._critical.CriticalTemperaturesDisplay object at ...>
     """
 

@@ -45,13 +45,12 @@ class DocumentDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import load_debian_descriptions
-    >>> from sktemper.plotting import DocumentDisplay
     >>> debian = load_debian_descriptions()
     >>> X = debian.data[:4000]
     >>> lda = AnnealedLDA(8, random_state=0).fit(X)
-    >>> DocumentDisplay.from_estimator(  # doctest: +SKIP
+    >>> plotting.DocumentDisplay.from_estimator(  # doctest: +SKIP
     ...     lda, X[[0]], feature_names=debian.feature_names
     ... )
     """

@@ -48,11 +48,10 @@ class MixtureEllipsesDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
-    >>> from sktemper import AnnealedGaussianMixture
-    >>> from sktemper.plotting import MixtureEllipsesDisplay
+    >>> from sktemper import AnnealedGaussianMixture, plotting
     >>> X, _ = make_blobs(300, centers=4, random_state=0)
     >>> mixture = AnnealedGaussianMixture(4, random_state=0).fit(X)
-    >>> MixtureEllipsesDisplay.from_estimator(mixture, X)  # doctest: +SKIP
+    >>> plotting.MixtureEllipsesDisplay.from_estimator(mixture, X)  # doctest: +SKIP
     """
 
     means: np.ndarray

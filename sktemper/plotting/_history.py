@@ -88,14 +88,13 @@ class TrainingCurveDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA, TemperedLDA
+    >>> from sktemper import AnnealedLDA, TemperedLDA, plotting
     >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.plotting import TrainingCurveDisplay
     >>> X = make_lda_documents(200, 60, 5, random_state=0)
     >>> ax = None
     >>> for LDA in AnnealedLDA, TemperedLDA:  # doctest: +SKIP
     ...     lda = LDA(5, evaluate_every=1, random_state=0).fit(X)
-    ...     ax = TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
+    ...     ax = plotting.TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
     """
 
     x: np.ndarray
@@ -184,13 +183,13 @@ class TemperatureDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import TemperedLDA
+    >>> from sktemper import TemperedLDA, plotting
     >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.plotting import TemperatureDisplay
     >>> X = make_lda_documents(200, 60, 5, random_state=0)
     >>> lda = TemperedLDA(5, tempering="local", random_state=0)
     >>> lda = lda.fit(X)  # doctest: +SKIP
-    >>> TemperatureDisplay.from_estimator(lda, kind="heatmap")  # doctest: +SKIP
+    >>> draw = plotting.TemperatureDisplay.from_estimator
+    >>> draw(lda, kind="heatmap")  # doctest: +SKIP
     <sktemper.plotting._history.TemperatureDisplay object at ...>
     """
 

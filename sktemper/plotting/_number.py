@@ -52,14 +52,13 @@ class NumberOfComponentsDisplay(Display):
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.plotting import NumberOfComponentsDisplay
     >>> X = make_lda_documents(300, 60, 5, random_state=0)
     >>> grid = {"n_components": [2, 3, 5, 8, 12]}
     >>> search = GridSearchCV(AnnealedLDA(random_state=0), grid)
     >>> search = search.fit(X)  # doctest: +SKIP
-    >>> NumberOfComponentsDisplay.from_estimator(search)  # doctest: +SKIP
+    >>> plotting.NumberOfComponentsDisplay.from_estimator(search)  # doctest: +SKIP
     """
 
     n_components: np.ndarray

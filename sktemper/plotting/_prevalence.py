@@ -167,13 +167,12 @@ class TopicPrevalenceDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import load_debian_descriptions
-    >>> from sktemper.plotting import TopicPrevalenceDisplay
     >>> debian = load_debian_descriptions()
     >>> X = debian.data[:4000]
     >>> lda = AnnealedLDA(8, random_state=0).fit(X)
-    >>> TopicPrevalenceDisplay.from_estimator(  # doctest: +SKIP
+    >>> plotting.TopicPrevalenceDisplay.from_estimator(  # doctest: +SKIP
     ...     lda, X, feature_names=debian.feature_names
     ... )
     """
@@ -258,11 +257,9 @@ class TopicPrevalenceDisplay(Display):
         return self
 
     def _draw_bars(self, ax, bar_kw):
-        n_topics = len(self.labels)
-        ax = self._make_axes(ax, (7, 1.0 + 0.22 * n_topics))
+        ax = self._make_rows(ax, self.labels, 7)
         bar_kw = {"color": topic_colours(self.topics), **bar_kw}
-        self.artists_ = list(ax.barh(np.arange(n_topics), self.shares, **bar_kw))
-        self._name_rows(ax, self.labels)
+        self.artists_ = list(ax.barh(ax.get_yticks(), self.shares, **bar_kw))
         ax.xaxis.set_major_formatter(self._percent_formatter())
         ax.set_xlabel("Share of the tokens")
 

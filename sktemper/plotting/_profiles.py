@@ -47,11 +47,10 @@ class ClassProfilesDisplay(Display):
     Examples
     --------
     >>> import pandas as pd
-    >>> from sktemper import AnnealedMixedMixture
-    >>> from sktemper.plotting import ClassProfilesDisplay
+    >>> from sktemper import AnnealedMixedMixture, plotting
     >>> X = pd.DataFrame({"likes": ["tea", "coffee"] * 20, "cups": [1, 4] * 20})
     >>> mixture = AnnealedMixedMixture(3, random_state=0).fit(X)
-    >>> ClassProfilesDisplay.from_estimator(mixture)  # doctest: +SKIP
+    >>> plotting.ClassProfilesDisplay.from_estimator(mixture)  # doctest: +SKIP
     """
 
     profiles: DataFrame

@@ -82,15 +82,14 @@ class StreamDisplay(Display):
     Examples
     --------
     >>> from scipy import sparse
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.plotting import StreamDisplay
     >>> halves = [make_lda_documents(2000, 60, 4, random_state=s) for s in (0, 1)]
     >>> X = sparse.vstack(halves, "csr")
     >>> lda = AnnealedLDA(12, half_life=2000, random_state=0)
     >>> for start in range(0, 4000, 250):
     ...     lda = lda.partial_fit(X[start : start + 250])
-    >>> StreamDisplay.from_estimator(lda)  # doctest: +SKIP
+    >>> plotting.StreamDisplay.from_estimator(lda)  # doctest: +SKIP
     """
 
     course: dict[str, Any]

@@ -50,15 +50,14 @@ class TopicEffectsDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import make_lda_documents
     >>> from sktemper.inspection import topic_regression
-    >>> from sktemper.plotting import TopicEffectsDisplay
     >>> X = make_lda_documents(300, n_components=3, random_state=0)
     >>> lda = AnnealedLDA(3, random_state=0).fit(X)
     >>> year = np.arange(300)[:, None] // 30 + 2010
     >>> regression = topic_regression(lda, X, year, random_state=0)
-    >>> TopicEffectsDisplay.from_regression(regression, "x0")  # doctest: +SKIP
+    >>> plotting.TopicEffectsDisplay.from_regression(regression, "x0")  # doctest: +SKIP
     """
 
     values: np.ndarray
@@ -179,15 +178,13 @@ class TopicEffectsDisplay(Display):
         return self
 
     def _draw_effects(self, ax, error_kw):
-        n_topics = len(self.labels)
-        ax = self._make_axes(ax, (7, 1.0 + 0.22 * n_topics))
+        ax = self._make_rows(ax, self.labels, 7)
         ends = np.stack([self.values, self.low, self.high], axis=1)[..., None]
         self.artists_ = []
         for row, colour in enumerate(topic_colours(self.topics)):
             style = {"color": colour, **error_kw}
             self._draw_intervals(ax, row, *ends[row], **style)
         self._draw_reference(ax, 0.0)
-        self._name_rows(ax, self.labels)
         ax.xaxis.set_major_formatter(self._percent_formatter())
         ax.set_xlabel(f"Change of the share: {self.name}")
 

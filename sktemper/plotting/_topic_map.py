@@ -163,12 +163,11 @@ class TopicMapDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import load_debian_descriptions
-    >>> from sktemper.plotting import TopicMapDisplay
     >>> debian = load_debian_descriptions()
     >>> lda = AnnealedLDA(8, random_state=0).fit(debian.data[:4000])
-    >>> TopicMapDisplay.from_estimator(  # doctest: +SKIP
+    >>> plotting.TopicMapDisplay.from_estimator(  # doctest: +SKIP
     ...     lda, feature_names=debian.feature_names
     ... )
     """

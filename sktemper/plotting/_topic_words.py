@@ -42,12 +42,11 @@ class TopicWordsDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import load_debian_descriptions
-    >>> from sktemper.plotting import TopicWordsDisplay
     >>> debian = load_debian_descriptions()
     >>> lda = AnnealedLDA(8, random_state=0).fit(debian.data[:4000])
-    >>> TopicWordsDisplay.from_estimator(  # doctest: +SKIP
+    >>> plotting.TopicWordsDisplay.from_estimator(  # doctest: +SKIP
     ...     lda, feature_names=debian.feature_names
     ... )
     """

@@ -38,14 +38,13 @@ class WordContrastsDisplay(Display):
 
     Examples
     --------
-    >>> from sktemper import AnnealedLDA
+    >>> from sktemper import AnnealedLDA, plotting
     >>> from sktemper.datasets import make_lda_documents
     >>> from sktemper.inspection import word_contrasts
-    >>> from sktemper.plotting import WordContrastsDisplay
     >>> X = make_lda_documents(300, n_components=3, random_state=0)
     >>> lda = AnnealedLDA(3, random_state=0).fit(X)
     >>> contrasts = word_contrasts(lda, X, ["old", "new"] * 150)
-    >>> WordContrastsDisplay.from_contrasts(contrasts, 0)  # doctest: +SKIP
+    >>> plotting.WordContrastsDisplay.from_contrasts(contrasts, 0)  # doctest: +SKIP
     """
 
     ratio: np.ndarray
@@ -100,7 +99,7 @@ class WordContrastsDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
         """Draw the words."""
-        ax = self._make_axes(ax, (6, 1.0 + 0.22 * len(self.words)))
+        ax = self._make_rows(ax, self.words, 6)
         rows, self.artists_ = np.arange(len(self.words)), []
         groups = list(dict.fromkeys(self.groups))
         colours = topic_colours(range(len(groups)))
@@ -114,7 +113,6 @@ class WordContrastsDisplay(Display):
         low, high = ax.get_xlim()
         ax.set_xlim(min(low, 0.5), max(high, 2.0))
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        self._name_rows(ax, self.words)
         ax.set_xlabel("Times as frequent as in the other groups")
         if groups:
             self._legend_beside(ax)
