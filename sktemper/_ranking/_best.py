@@ -104,18 +104,14 @@ def best_items(
     """
     if panels is not None and rescoring is None and len(users) <= FEW_USERS:
         return _best_of_few(users, panels, len(items), n_best, seen, barred)
-    search = _Search(users, items, n_best, seen, barred)
-    if rescoring is None:
-        find, own = search.products, search.scores
-    else:
-        own = np.empty_like(search.scores)
-        find = functools.partial(search.rescored, rescoring=rescoring, own=own)
+    search = _Search(users, items, n_best, seen, barred, rescoring)
+    find = search.by_products if rescoring is None else search.by_bounds
     size = max(min(MOST_USERS, MOST_TERMS // max(items.size, 1)), 1)
     pieces = [slice(start, start + size) for start in range(0, len(users), size)]
     _for_each(find, pieces, n_jobs, search.stop)
     missing = search.best < 0
-    search.scores[missing] = own[missing] = np.nan
-    return search.best, search.scores, own
+    search.scores[missing] = search.products[missing] = np.nan
+    return search.best, search.scores, search.products
 
 
 def _best_of_few(users, panels, n_items, n_best, seen, barred):
@@ -145,14 +141,16 @@ def _flags(barred):
 
 
 class _Search:
-    def __init__(self, users, items, n_best, seen, barred):
+    def __init__(self, users, items, n_best, seen, barred, rescoring):
         self.users, self.items, self.seen = users, items, seen
-        self.barred = _flags(barred)
+        self.barred, self.rescoring = _flags(barred), rescoring
         self.best = np.empty((len(users), n_best), np.int64)
-        self.scores = np.empty((len(users), n_best), items.dtype)
+        self.scores = self.products = np.empty((len(users), n_best), items.dtype)
+        if rescoring is not None:
+            self.products = np.empty_like(self.scores)
         self.stop = np.zeros(1, np.intc)
 
-    def products(self, rows):
+    def by_products(self, rows):
         starts, entries = _excluded(self.seen and self.seen.select(rows))
         _kernels.best_products(
             self.users[rows],
@@ -165,36 +163,37 @@ class _Search:
             self.best[rows],
         )
 
-    def rescored(self, rows, rescoring, own):
+    def by_bounds(self, rows):
         """Find the best items of a slice of the users by bounded scores.
 
         Items are scored in decreasing order of their bounds, until no remaining item
         can be better.
         """
-        pending = np.arange(len(self.users))[rows]
+        pending, rescoring = np.arange(len(self.users))[rows], self.rescoring
         size, n_items = max(FEWEST_ITEMS, 4 * self.best.shape[1]), len(self.items)
         while len(pending):
             size = min(size, n_items)
             some = np.sort(rescoring.order[:size])
             step = max(MOST_SCORES // size, 1)
             for start in range(0, len(pending), step):
-                self._among(some, pending[start : start + step], rescoring, own)
+                self._among(some, pending[start : start + step])
             if size == n_items:
                 return
             best_of_others = rescoring.bounds[rescoring.order[size]]
             pending = pending[~(self.scores[pending, -1] > best_of_others)]
             size *= 4
 
-    def _among(self, some, users, rescoring, own):
+    def _among(self, some, users):
         """Find the best of ``some`` items for users; ``some`` must be sorted."""
         found = products(self.users[users], self.items[some])
-        given = rescoring.scores(found, users, some)
+        given = self.rescoring.scores(found, users, some)
         given = np.ascontiguousarray(given, self.items.dtype)
         seen = self.seen and _places_among(self.seen.select(users), some)
         barred = None if self.barred is None else self.barred[some]
         n_best = self.best.shape[1]
         best, scores = _best_of_scores(given, n_best, seen, barred, self.stop)
-        self.scores[users], own[users] = scores, np.take_along_axis(found, best, axis=1)
+        self.scores[users] = scores
+        self.products[users] = np.take_along_axis(found, best, axis=1)
         self.best[users] = np.where(best < 0, -1, some[best])
 
 

@@ -20,11 +20,11 @@ def ranking_measures(scores, rows, items, measures):
     n_relevant = np.bincount(rows, minlength=len(scores))
     has_some = n_relevant > 0
     firsts = (np.cumsum(n_relevant) - n_relevant)[has_some]
-    own = scores[rows, items]
+    scored = scores[rows, items]
     values = np.full((len(measures), len(scores)), np.nan)
     for value, (kind, k) in zip(values, measures, strict=True):
         most = min(k, scores.shape[1])  # length of the list of recommendations
-        first, size = _ties(scores, rows, own, most)
+        first, size = _ties(scores, rows, scored, most)
         gains, best_of = MEASURES[kind]
         sums = np.concatenate([[0.0], np.cumsum(gains(most))])
         ends = np.minimum(first + size, most)
@@ -38,7 +38,7 @@ def ranking_measures(scores, rows, items, measures):
     return values
 
 
-def _ties(scores, rows, own, k):
+def _ties(scores, rows, scored, k):
     """Return for each given item the number of better items, and the number of ties.
 
     The ties are the items with the same score, including the given item.  Both numbers
@@ -50,15 +50,15 @@ def _ties(scores, rows, own, k):
     top = -np.sort(-np.partition(scores, n_items - k, axis=1)[:, n_items - k :], axis=1)
     last = top[:, -1]
     at_last = (scores == last[:, None]).sum(axis=1)
-    first = np.empty(len(own), np.intp)
-    size = np.empty(len(own), np.intp)
-    for start in range(0, len(own), MOST_SCORES // k + 1):
+    first = np.empty(len(scored), np.intp)
+    size = np.empty(len(scored), np.intp)
+    for start in range(0, len(scored), MOST_SCORES // k + 1):
         part = slice(start, start + MOST_SCORES // k + 1)
         best = top[rows[part]]
-        first[part] = (best > own[part, None]).sum(axis=1)
-        size[part] = (best == own[part, None]).sum(axis=1)
-    size = np.where(own == last[rows], at_last[rows], size)
-    behind = own < last[rows]
+        first[part] = (best > scored[part, None]).sum(axis=1)
+        size[part] = (best == scored[part, None]).sum(axis=1)
+    size = np.where(scored == last[rows], at_last[rows], size)
+    behind = scored < last[rows]
     return np.where(behind, n_items, first), np.where(behind, 1, size)
 
 

@@ -222,11 +222,11 @@ class StreamDisplay(Display):
             self.alarms_[0].set_label("alarm")
         kept, decided = self.renewals["kept"], self.renewals["decided"]
         for outcome, marker, label in (True, "^", "kept"), (False, "x", "refused"):
-            own = decided[[value == outcome for value in kept]]
-            if len(own):
+            samples = decided[[value == outcome for value in kept]]
+            if len(samples):
                 ax.plot(
-                    self._event_places(own),
-                    np.full(len(own), 0.03),
+                    self._event_places(samples),
+                    np.full(len(samples), 0.03),
                     marker,
                     color="C2" if outcome else "0.5",
                     transform=ax.get_xaxis_transform(),
@@ -252,19 +252,19 @@ class StreamDisplay(Display):
         self.lines_ = []
         for number, (life, colour) in enumerate(zip(chosen, colours, strict=True)):
             places = self._places[life.points]
-            own = _running_mean(shares[life.points, life.column], LEAST_OF_MEAN)
+            means = _running_mean(shares[life.points, life.column], LEAST_OF_MEAN)
             label = self.labels[life.column]
             if life.is_dead:
                 label = f"{life.column}: until {_format_place(places[-1])}"
             style = {"color": colour, "label": label}
             style |= {"linestyle": self._style(number)[0], **line_kw}
-            self.lines_ += ax.plot(places, own, **style)
+            self.lines_ += ax.plot(places, means, **style)
             for happens, place, marker in (
                 (life.is_born, 0, "o"),
                 (life.is_dead, -1, "x"),
             ):
                 if happens:
-                    ax.plot(places[place], own[place], marker, color=colour)
+                    ax.plot(places[place], means[place], marker, color=colour)
         self._finish_shares(ax, "Share of the data", self._places)
         if self._places.dtype.kind != "M":
             ax.xaxis.set_major_formatter("{x:,.0f}")

@@ -130,7 +130,7 @@ class TopicMapDisplay(Display):
     tokens.  Classical multidimensional scaling [1]_ places the circles so that their
     distances approximate the Hellinger distances between the topics; circles that would
     hide each other are then pushed apart.  The index of the topic is written in its
-    circle.  A label with the topic's words is beside the circle, and is left out if it
+    circle.  A label with the topic's words is next to the circle, and is left out if it
     would cover other labels or circles.
 
     Parameters

@@ -104,10 +104,10 @@ class WordContrastsDisplay(Display):
         groups = list(dict.fromkeys(self.groups))
         colours = topic_colours(range(len(groups)))
         for group, colour in zip(groups, colours, strict=True):
-            own = np.array([name == group for name in self.groups])
-            values = self.ratio[own], self.low[own], self.high[own]
+            in_group = np.array([name == group for name in self.groups])
+            values = self.ratio[in_group], self.low[in_group], self.high[in_group]
             style = {"color": colour, "label": str(group), **artist_kw}
-            self._draw_intervals(ax, rows[own], *values, **style)
+            self._draw_intervals(ax, rows[in_group], *values, **style)
         self._draw_reference(ax, 1.0)
         ax.set_xscale("log", base=2)
         low, high = ax.get_xlim()
