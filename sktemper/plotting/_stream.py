@@ -184,14 +184,9 @@ class StreamDisplay(Display):
         """Return the intervals of all columns, in the order of the columns."""
         samples = self.course["sample"]
         births = [[] for _ in range(self.course["shares"].shape[1])]
-        table = self.renewals
-        for reason, kept, decided, columns in zip(
-            table["reason"],
-            table["kept"],
-            table["decided"],
-            table["columns"],
-            strict=True,
-        ):
+        names = "reason", "kept", "decided", "columns"
+        rows = zip(*(self.renewals[name] for name in names), strict=True)
+        for reason, kept, decided, columns in rows:
             if kept and reason != "start":
                 for column in columns:
                     births[column].append(int(np.searchsorted(samples, decided)))

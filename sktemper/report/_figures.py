@@ -64,12 +64,9 @@ def map_figure(facts):
     drawn.add_tools(HoverTool(renderers=[circles], tooltips=tooltips))
     drawn.select_one(TapTool).renderers = [circles]
     size = "12px" if len(facts.prevalence) <= 50 else "10px"
-    style = {
-        "text_align": "center",
-        "text_baseline": "middle",
-        "text_font": {"value": FONT},
-    }
-    style |= {"text_color": INK, "source": source, "nonselection_text_alpha": 1.0}
+    style = {"text_align": "center", "text_baseline": "middle"}
+    style |= {"text_font": {"value": FONT}, "text_color": INK}
+    style |= {"source": source, "nonselection_text_alpha": 1.0}
     drawn.text("x", "y", text="number", text_font_size=size, **style)
     drawn.text("label_x", "label_y", text="label", text_font_size="11px", **style)
     return drawn
