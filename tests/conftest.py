@@ -85,6 +85,12 @@ def plt():
     pyplot.close("all")
 
 
+@pytest.fixture
+def pyarrow():
+    pytest.importorskip("pyarrow.parquet")
+    return pytest.importorskip("pyarrow")
+
+
 @pytest.fixture(scope="session")
 def documents():
     """Word counts of 120 documents, CSR of int32 in canonical format."""

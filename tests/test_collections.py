@@ -870,12 +870,6 @@ def test_tables_without_pyarrow_are_named(tmp_path, monkeypatch):
             read(tmp_path / "a.csv")
 
 
-@pytest.fixture
-def pyarrow():
-    pytest.importorskip("pyarrow.parquet")
-    return pytest.importorskip("pyarrow")
-
-
 def test_texts_in_tables(pyarrow, texts, write, tmp_path):
     quoted = ['a "quoted"\nline', *texts, "NA", ""]
     table = pyarrow.table({"id": range(len(quoted)), "text": quoted})

@@ -19,6 +19,7 @@ from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from test_parts import parts_of
 
 import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
@@ -62,12 +63,6 @@ def client(request):
     ):
         yield client
     gc.collect()  # here, because buffers of connections may warn
-
-
-def parts_of(X, *sizes):
-    """Divide rows into parts of given sizes; the last part has all remaining rows."""
-    ends = np.cumsum([0, *sizes])
-    return [X[a:b] for a, b in zip(ends, [*ends[1:], X.shape[0]], strict=True)]
 
 
 def delayed_of(parts):

@@ -38,12 +38,6 @@ def write(tmp_path):
     return write
 
 
-@pytest.fixture
-def pyarrow():
-    pytest.importorskip("pyarrow.parquet")
-    return pytest.importorskip("pyarrow")
-
-
 def dense(batches):
     return sparse.vstack(list(batches)).toarray().tolist()
 

@@ -1,12 +1,12 @@
 """The page of `topic_report`: its data, its text and its figures."""
 
-import builtins
 import datetime as dt
 import json
 import os
 import re
 import socket
 import stat
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -785,14 +785,7 @@ def test_dates_of_all_kinds_are_read(dates, expected):
 
 
 def test_without_bokeh_the_extra_is_named(lda, X, monkeypatch):
-    found = builtins.__import__
-
-    def without(name, *rest, **named):
-        if name.split(".")[0] == "bokeh":
-            raise ImportError(name)
-        return found(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "bokeh", None)
     command = install_command("report", ("bokeh", "pandas"))
     with pytest.raises(ImportError, match=re.escape(command)):
         topic_report(lda, X)

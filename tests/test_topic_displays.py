@@ -1,6 +1,6 @@
 """Displays of topics, mixtures and components, drawn without a screen."""
 
-import builtins
+import sys
 import warnings
 
 import numpy as np
@@ -402,14 +402,7 @@ def test_displays_follow_conventions(plt, lda, counts, display, monkeypatch):
     drawn.figure_.canvas.draw()
     with pytest.raises(NotFittedError):
         display.from_estimator(AnnealedLDA(), *arguments[1:])
-    found = builtins.__import__
-
-    def without(name, *rest, **named):
-        if name.split(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return found(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(
         ImportError, match=f"{display.__name__}.from_estimator requires"
     ):
