@@ -35,6 +35,9 @@ from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise
 
 RATE = RobbinsMonro()  # the default
+#: Parameters of a fit that stops early.
+STOPPING = {"tempering": None, "learning_rate": 0.3, "max_iter": 20}
+STOPPING |= {"n_iter_no_change": 1, "tol": 10.0}
 
 
 def assert_usable(lda, X):
@@ -320,15 +323,7 @@ def test_a_fit_that_fails_to_continue_adds_no_score(documents, monkeypatch):
 
 
 def test_the_best_state_contains_only_the_model(documents):
-    lda = lda_of(
-        TemperedLDA,
-        tempering=None,
-        n_iter_no_change=1,
-        tol=10.0,
-        max_iter=20,
-        warm_start=True,
-        learning_rate=0.3,
-    ).fit(documents)
+    lda = lda_of(TemperedLDA, warm_start=True, **STOPPING).fit(documents)
     stopped = lda.n_iter_
     assert stopped < 20
     assert lda.state_.best is None
@@ -337,14 +332,7 @@ def test_the_best_state_contains_only_the_model(documents):
 
 
 def test_a_fit_that_was_cut_off_at_its_early_stop_ends_there(documents, monkeypatch):
-    lda = lda_of(
-        TemperedLDA,
-        tempering=None,
-        n_iter_no_change=1,
-        tol=10.0,
-        max_iter=20,
-        learning_rate=0.3,
-    )
+    lda = lda_of(TemperedLDA, **STOPPING)
     stopped = clone(lda).fit(documents)
     after = Snapshots(stopped.n_iter_)  # after the check that ends the fit
     clone(lda).set_callbacks(after).fit(documents)

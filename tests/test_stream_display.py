@@ -59,14 +59,13 @@ def test_lives_of_columns_begin_and_end_with_renewals(plt):
         "decided": np.array([1000, 2000, 2400]),
         "columns": np.array([(0, 1, 2), (1,), (2,)], dtype=object),
     }
-    none = {"sample": np.zeros(0, dtype=int)}
-    display = StreamDisplay(
-        course=course_of(40, shares),
-        renewals=table,
-        alarms=none,
-        labels={0: "a", 1: "b", 2: "c"},
-        n_components=5,
-    ).plot()
+    parts = {
+        "course": course_of(40, shares),
+        "renewals": table,
+        "alarms": {"sample": np.zeros(0, dtype=int)},
+        "labels": {0: "a", 1: "b", 2: "c"},
+    }
+    display = StreamDisplay(**parts, n_components=5).plot()
     labels = [line.get_label() for line in display.lines_]
     assert labels == ["a", "1: until 1,900", "b", "c"]
     old, new = display.lines_[1:3]
@@ -78,13 +77,8 @@ def test_lives_of_columns_begin_and_end_with_renewals(plt):
         ("o", 2000),
     ]
     assert not display.alarms_
-    fewer = StreamDisplay(
-        course=course_of(40, shares),
-        renewals=table,
-        alarms=none,
-        labels={0: "a", 1: "b", 2: "c"},
-        n_components=2,
-    ).plot(ax=plt.figure().add_subplot())
+    fewer = StreamDisplay(**parts, n_components=2)
+    fewer.plot(ax=plt.figure().add_subplot())
     assert [line.get_label() for line in fewer.lines_] == ["a", "1: until 1,900"]
 
 
