@@ -7,9 +7,9 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -570,11 +570,8 @@ def test_threads_wait_for_one_to_read_a_shard(collection, monkeypatch):
 
     monkeypatch.setattr(_shards, "check_crc", reading)
     part = collection.parts[0]
-    threads = [threading.Thread(target=part.rows, args=(slice(2),)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(part.rows, [slice(2)] * 4))
     assert len(read) == 3
 
 

@@ -2,8 +2,8 @@
 
 import math
 import pickle
-import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -228,12 +228,9 @@ def test_only_one_of_many_threads_warns(documents, monkeypatch):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     said = []
     monkeypatch.setattr(_notices, "warn", lambda message, kind: said.append(message))
-    threads = [threading.Thread(target=lda.score, args=[documents]) for _ in range(7)]
-    threads.append(threading.Thread(target=lda.transform, args=[documents]))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        methods = [lda.score] * 7 + [lda.transform]
+        list(pool.map(lambda method: method(documents), methods))
     assert len(said) == 1
 
 

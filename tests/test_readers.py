@@ -2,7 +2,7 @@
 
 import gzip
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -555,16 +555,9 @@ def test_a_quote_that_is_never_closed(write, pyarrow, monkeypatch):
 
 
 def test_readers_can_be_used_by_threads(write):
-    path, found = write("a.svm", SVMLIGHT * 1000), []
-    batches = read_svmlight(path)
-    threads = [
-        threading.Thread(target=lambda: found.append(dense(batches))) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [COUNTS * 1000] * 4
+    batches = read_svmlight(write("a.svm", SVMLIGHT * 1000))
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(dense, [batches] * 4)) == [COUNTS * 1000] * 4
 
 
 @pytest.mark.parametrize(
