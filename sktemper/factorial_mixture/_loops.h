@@ -138,7 +138,7 @@ ALWAYS_INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
 }
 
 /* Replaces the samples in flagged lanes by the next samples. */
-static PLAIN_LOOPS void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_t flags)
+static void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_t flags)
 {
     for (intptr_t lane = first; flags; lane++, flags >>= 1) {
         if (!(flags & 1))
@@ -269,7 +269,6 @@ LOOP void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stride
 #undef FACTORS
 #undef LOG2_E
 #undef LN2
-#undef PLAIN_LOOPS
 #undef PARTS
 #undef OWN_PARTS
 #undef FEW_PARTS

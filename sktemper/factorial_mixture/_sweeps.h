@@ -14,16 +14,6 @@ static inline intptr_t NAME(triangle)(intptr_t n, intptr_t k)
     return k * (2 * n - k + 1) / 2;
 }
 
-/* Attribute of functions with short loops that the compiler should not vectorise, because the
- * choice between several versions of a loop would take longer than the loop. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define PLAIN_LOOPS                                                                    \
-    __attribute__((noinline,                                                           \
-                   optimize("no-tree-vectorize", "no-version-loops-for-strides")))
-#else
-#define PLAIN_LOOPS
-#endif
-
 /* Number of vectors of a panel.  Several vectors hide the latencies of sums and divisions.
  * The number is smaller if samples have their own grams, and 1 if these grams do not fit
  * into a cache. */
