@@ -61,8 +61,9 @@ Loops may use:
     The beginning of a function that is always inlined, and a line before a short loop
     that is unrolled completely, so that arrays of vectors stay in registers.  Loops use
     such functions instead of macros.  Macros are only for types, for sizes that depend
-    on types, and for code that is compiled for several types.  Macros must be undefined
-    at the end of the loops, because the loops are compiled twice.
+    on types, and for code that is compiled for several types.  A macro is undefined at
+    the end of a header if another header defines it in a different way.  Otherwise it
+    stays defined, although loops are compiled twice: equal definitions are allowed.
 ``SIMD_BYTES``
     The size of the widest vector.  `special.padded` and `special.aligned` make arrays
     whose rows are multiples of it.

@@ -63,7 +63,6 @@ static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict oth
             to[i] += sums[i];
     }
 }
-#undef N_VECTORS
 #undef VECTOR
 
 /* Writes the sums over the pairs of each row.  Returns 0, or -1 if `stop` is set. */
@@ -235,7 +234,4 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     return n_indefinite;
 }
 
-#undef PANEL
-#undef AT_ONCE
-#undef MOST_ADDED
 #undef LANES

@@ -455,16 +455,8 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     block->n_iterations += g.n_iterations;
     return g.n_refused;
 }
-#undef SHARE
-#undef VECTORS
 #undef LANES
 #undef GROUP
-#undef CHUNK
-#undef TWICE
-#undef FOUR_TIMES
-#undef SPREAD_f64
-#undef SPREAD_f32
-#undef ABREAST
 #else
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 {
@@ -473,5 +465,3 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     return 0;
 }
 #endif
-#undef MOST_ROW_BYTES
-#undef MOST_DOCUMENT_BYTES

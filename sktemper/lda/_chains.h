@@ -225,5 +225,3 @@ static int NAME(sample_chains)(const lda_block *block)
     }
     return 0;
 }
-
-#undef CHAIN

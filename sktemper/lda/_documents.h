@@ -153,14 +153,4 @@ LOOP int NAME(lda_scores)(lda_block *block)
     return 0;
 }
 
-#undef FEW_TOPICS
-#undef PANEL
 #undef VECTOR
-#undef MASK
-#undef PLACES
-#undef MOST
-#undef ROWS
-#undef FEW
-#undef PARTS
-#undef FEW_PANELS
-#undef DOCUMENT

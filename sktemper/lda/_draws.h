@@ -60,5 +60,3 @@ LOOP void NAME(lda_add_draws)(const lda_block *block, intptr_t first, intptr_t e
     for (intptr_t i = first * block->width; i < end * block->width; i++)
         sums[i] *= share;
 }
-
-#undef MANY

@@ -485,15 +485,5 @@ static int NAME(sample_lanes)(const lda_block *block)
 }
 
 #undef LANES
-#undef LANE_BYTES
-#undef LANE_SHUFFLE
-#undef LANE_EVENS
-#undef LANE_ODDS
-#undef LANE_EVEN_f64
-#undef LANE_ODD_f64
-#undef LANE_EVEN_f32
-#undef LANE_ODD_f32
 #undef VECTOR
-#undef CHOICE
-#undef WHERE
 #undef GROUP

@@ -20,6 +20,3 @@ FUSED
 #include "_statistics.h"
 #include "_documents.h"
 #include "_scratch.h"
-#undef LAMBDA_ROW
-#undef PARTS_OF_SUM
-#undef MOST_ABREAST

@@ -104,5 +104,3 @@ LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
         at = NAME(cut_for_abreast)(block, at);
     return (intptr_t)(at - origin);
 }
-
-#undef CUT

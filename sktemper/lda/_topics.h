@@ -173,11 +173,6 @@ static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict
     NAME(normalise_row)(block, row);
 }
 
-#undef ROWS_AT_ONCE
-#undef WORDS_AHEAD
-#undef MOST_AHEAD
-#undef BYTES_AT_ONCE
-
 /* u[words] += factor * rows, and totals += factor * sum of rows; u has the shape
  * (., n_topics), and rows have the shape (n_words, width). */
 LOOP void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,

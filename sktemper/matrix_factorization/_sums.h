@@ -233,8 +233,3 @@ LOOP void NAME(table_sums)(intptr_t n_rows, intptr_t width, const double *factor
 }
 
 #undef VECTOR
-#undef SUM_LANES
-#undef MOST_VECTORS
-#undef AT_ONCE
-#undef MOST_ADDED
-#undef PANEL_COLUMNS
