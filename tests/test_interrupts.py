@@ -34,7 +34,7 @@ from sktemper._engine._workers import run_undisturbed
 from sktemper._utils import _tasks
 from sktemper._utils._tasks import Task
 from sktemper.matrix_factorization import _kernels as ratings_kernels
-from sktemper.matrix_factorization import _ratings as ratings_gaussians
+from sktemper.matrix_factorization import _model as ratings_model
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
@@ -595,7 +595,7 @@ def test_a_fit_by_short_ascents_needs_no_thread(monkeypatch):
 
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
     """The calling thread computes the posteriors in small groups."""
-    monkeypatch.setattr(ratings_gaussians, "COST_AT_ONCE", 1)
+    monkeypatch.setattr(ratings_model, "COST_AT_ONCE", 1)
     model = new_model(factorization_of(), 1000)
     random = np.random.RandomState(0)
     natural = model.initial_globals(data_of(factorization_of()), random)
@@ -615,5 +615,5 @@ def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
     monkeypatch.setattr(ratings_kernels, "gaussians", kernel)
     for rows in (slice(0, 300), slice(300, 1000)):
         part = model.gaussians(natural[rows], with_covariances=True)
-        for one, other in zip(part, whole, strict=True):
+        for one, other in zip(part[:-1], whole[:-1], strict=True):  # no `moments`
             np.testing.assert_array_equal(one, other[rows])

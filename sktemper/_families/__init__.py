@@ -26,6 +26,7 @@ from ._factorization import (
     EntryStatistics,
     FactorizationModel,
     Gaussians,
+    PreparedItems,
 )
 from ._family import (
     ONCE,

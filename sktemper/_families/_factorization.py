@@ -147,6 +147,23 @@ class Gaussians(NamedTuple):
         return 0.5 * (constant - self.log_determinants)
 
 
+class PreparedItems(NamedTuple):
+    """Moments of the items and the priors, which local steps need.
+
+    Attributes
+    ----------
+    items : Gaussians
+    hyper : NamedTuple
+        Priors and variances of the model.
+    shared : ndarray of shape (n_packed,) or None
+        A term of the precision of every user.
+    """
+
+    items: Gaussians
+    hyper: NamedTuple
+    shared: np.ndarray | None = None
+
+
 # -- factorizations as a `ConjugateModel` ----------------------------------------------
 #: Initial variance of the items' means, and initial posterior variance about the means,
 #: relative to the variance of the prior.

@@ -21,7 +21,7 @@ from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import LARGEST_WEIGHT, check_data, largest_value
 from ..model import Powers, all_finite
-from ._model import ImplicitFactorizationModel, UserInference
+from ._model import ImplicitFactorizationModel, PairInference
 from ._pairs import Pairs, pair_values
 
 #: If the mean of the stored numbers is above this or below its inverse, they are
@@ -370,9 +370,9 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         model = self._fitted_model()
         prepared, (starts, items, values) = self._prepared(model), query.entries
         hyper, n_packed = prepared.hyper, model.n_packed
-        weights, targets = values.astype(np.float64).T
+        weights, targets = np.ascontiguousarray(values.T, dtype=np.float64)
         pairs = Pairs(starts.astype(np.intp), items, weights, targets)
-        factors = UserInference(model, pairs, prepared, Powers()).pair_factors
+        factors = PairInference(model, pairs, prepared, Powers()).pair_factors
         sums = model.sums(pairs.starts, items, *factors, prepared.items.table)
         squares = sums.swapaxes(0, 1).reshape(1, -1)[0, :n_packed] + prepared.shared
         natural = hyper.users.natural()[:n_packed] + squares / hyper.noise_variance

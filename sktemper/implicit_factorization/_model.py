@@ -21,6 +21,7 @@ from .._families import (
     GaussianPrior,
     Gaussians,
     Moments,
+    PreparedItems,
     blended,
     least_eigenvalue,
     packed,
@@ -84,23 +85,6 @@ class Items:
     own: np.ndarray
 
 
-class Prepared(NamedTuple):
-    """Moments of the items and the priors, which local steps need.
-
-    Attributes
-    ----------
-    items : Gaussians
-    shared : ndarray of shape (n_packed,)
-        A term of the precision of every user: w0 times the packed sum of E[x x^T] over
-        all items.
-    hyper : Hyper
-    """
-
-    items: Gaussians
-    shared: np.ndarray
-    hyper: Hyper
-
-
 # -- held-out score of a model of clicks: nDCG of the held-out items -------------------
 #: Number of items at the top of a ranking that the measure considers.
 N_PLACES = 100
@@ -153,31 +137,6 @@ def auto_zero_weight(n_stored, n_unknown):
     return min(MOST_ZERO_WEIGHT, ZERO_RATIO * n_stored / n_unknown)
 
 
-def first_hyper(model, X, sample_weight=None):
-    """Return the initial `Hyper`."""
-    n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
-    if n_stored == 0:
-        raise ValueError(
-            "X has no stored pairs: the first data of a fit need at least one entry "
-            "that is not 0."
-        )
-    zero_weight = model.zero_weight
-    if zero_weight is None:
-        zero_weight = auto_zero_weight(n_stored, n_unknown)
-    square = squares / (weight + zero_weight * n_unknown) or 1.0
-    d = model.n_components
-    prior = GaussianPrior(np.zeros(d), math.sqrt(square) * np.eye(d))
-    return Hyper(
-        n_components=d,
-        zero_weight=float(zero_weight),
-        noise_variance=float(square),
-        target_square=float(square),
-        is_start=True,
-        users=prior,
-        items=prior,
-    )
-
-
 def _totals(model, X, sample_weight):
     """Return the numbers of unknown and of stored pairs, and sums of w and w y^2.
 
@@ -196,7 +155,7 @@ def _totals(model, X, sample_weight):
 
 
 # -- the local step: posteriors of users, and statistics of their pairs ----------------
-class UserInference:
+class PairInference:
     """Posteriors of the users of a block, and their statistics.
 
     ``powers.local`` is one number, or one for each user.
@@ -323,7 +282,29 @@ class ImplicitFactorizationModel(FactorizationModel):
         return read_pairs(X, rows, self.weight_of, self.target_of)
 
     # -- the state of a fit ----------------------------------------------------------
-    initial_hyper = first_hyper
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the initial `Hyper`."""
+        n_unknown, n_stored, weight, squares = _totals(self, X, sample_weight)
+        if n_stored == 0:
+            raise ValueError(
+                "X has no stored pairs: the first data of a fit need at least one "
+                "entry that is not 0."
+            )
+        zero_weight = self.zero_weight
+        if zero_weight is None:
+            zero_weight = auto_zero_weight(n_stored, n_unknown)
+        square = squares / (weight + zero_weight * n_unknown) or 1.0
+        d = self.n_components
+        prior = GaussianPrior(np.zeros(d), math.sqrt(square) * np.eye(d))
+        return Hyper(
+            n_components=d,
+            zero_weight=float(zero_weight),
+            noise_variance=float(square),
+            target_square=float(square),
+            is_start=True,
+            users=prior,
+            items=prior,
+        )
 
     def _first_items(self, means, precision):
         natural = np.zeros((self.n_features, self.n_natural))
@@ -351,7 +332,8 @@ class ImplicitFactorizationModel(FactorizationModel):
     def prepare(self, globals_, hyper):
         """Return the items' moments, and the term of pairs that are not stored."""
         items = self.items(globals_)
-        return Prepared(items, hyper.zero_weight * packed(items.moments.second), hyper)
+        shared = hyper.zero_weight * packed(items.moments.second)
+        return PreparedItems(items, hyper, shared)
 
     def _solved_items(self, globals_):
         own = np.require(globals_.own, self.dtype, "CA")
@@ -398,7 +380,7 @@ class ImplicitFactorizationModel(FactorizationModel):
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        inference = UserInference(self, block, prepared, request.powers)
+        inference = PairInference(self, block, prepared, request.powers)
         factors = request.factors(len(block.counts))
         users = inference.users(factors)
         residuals = inference.residuals(users)

@@ -93,11 +93,6 @@ cdef void *address(floating[:, ::1] array) noexcept:
     return &array[0, 0] if array.size else NULL
 
 
-cdef void *first_aligned(unsigned char *start) noexcept:
-    """Return the first address from ``start`` on that is aligned to vectors."""
-    return start + (SIMD_BYTES - <intptr_t>start % SIMD_BYTES) % SIMD_BYTES
-
-
 cdef void describe(
     lda_block *block, documents, topics, floating[:, ::1] gamma
 ) except *:
@@ -270,8 +265,8 @@ cdef class _Phases:
         else:
             find = SIMD.lda_block_scratch_f64 if of_block else SIMD.lda_scratch_f64
         n_bytes = find(one, NULL)
-        memory = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
-        find(one, first_aligned(&memory[0]))
+        memory = aligned(np.empty, n_bytes, np.uint8)
+        find(one, &memory[0])
         if of_block:
             self.kept.append(memory)
         return memory

@@ -49,7 +49,7 @@ from ..schedules import Schedule
 from ..tempering import Tempering
 from . import _kernels
 from ._model import MatrixFactorizationModel
-from ._ratings import Noise, Ratings
+from ._ratings import Ratings, UserNoise
 
 # -- recommendations of a model of ratings ---------------------------------------------
 #: Values of the parameter ``rank_by`` of `recommend`.
@@ -574,7 +574,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
 
     def _noise_variances(self, noise):
         """Return expected noise variances for shapes and rates of the users' noise."""
-        return self._state().hyper.noise_variance * Noise(*noise.T).inverse_means()
+        return self._state().hyper.noise_variance * UserNoise(*noise.T).inverse_means()
 
     def _deviations(self, items, posteriors):
         """Return standard deviations of ratings, or NaN for items that are -1."""

@@ -142,14 +142,10 @@ def own_sums(
     cdef double[:, ::1] sums = out
     ratings.block.sums = &sums[0, 0]
     ratings.block.with_squares = True
-    return None if _run_sums(ratings, values) else out
-
-
-cdef int _run_sums(_Ratings ratings, const floating[::1] values):
     cdef int status
     with nogil:
         status = run_rating_sums(floating is float, &ratings.block)
-    return status
+    return None if status else out
 
 
 def other_sums(
@@ -179,6 +175,7 @@ def other_sums(
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
     cdef intptr_t n_rows = starts.shape[0] - 1, first, last, most = 0, k
+    cdef int status
     cdef int32_t[::1] places = np.zeros(n_others, dtype=np.int32)
     with nogil:
         for k in range(others.shape[0]):
@@ -217,7 +214,9 @@ def other_sums(
         ratings.block.n_others = last - first
         if row_factors is not None:
             ratings.block.row_factors = &by_row[first]
-        if _run_sums(ratings, values):
+        with nogil:
+            status = run_rating_sums(floating is float, &ratings.block)
+        if status:
             return None, None
     return rated, out
 

@@ -12,66 +12,35 @@ import numpy as np
 from scipy import sparse
 
 from .._families import (
+    COST_AT_ONCE,
+    FEWEST_AT_ONCE,
     FactorizationModel,
     GaussianPrior,
+    Gaussians,
+    Moments,
+    PreparedItems,
     blended,
     least_eigenvalue,
     packed,
     packed_fisher_product,
+    unpacked,
 )
 from ..model import LocalStep, Powers, Stopped, all_finite
 from . import _kernels
 from ._ratings import (
     START_SHAPE,
     Hyper,
-    Noise,
-    Prepared,
+    UserNoise,
     best_shape,
-    compute_posteriors,
     log_densities,
     ratings_of,
     refuse_precisions,
-    table_moments,
 )
-from ._users import UserInference
+from ._users import RatingInference
 
 # -- starting values of priors and variances -------------------------------------------
 #: Largest ratio of the squared prior variance of factors to the noise variance.
 LARGEST_RATIO = 1e15
-
-
-def first_hyper(model, X, sample_weight=None):
-    """Return the given variances, and starting values of the learned ones."""
-    n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
-    if n_ratings == 0 and model.global_mean is None:
-        raise ValueError(
-            "The first data have no ratings, so that their mean is unknown.  Start "
-            "with data that have ratings, or set global_mean."
-        )
-    if model.global_mean is not None:
-        variance += (mean - model.global_mean) ** 2
-        mean = model.global_mean
-    variance = variance or 1.0
-    variances = np.empty(model.n_own)
-    if model.component_variance is not None:
-        variances[:] = model.component_variance
-    else:  # in the units of the ratings; wide, so that no factor is lost early
-        variances[: model.n_components] = math.sqrt(variance)
-        variances[model.n_components :] = variance
-    prior = GaussianPrior(np.zeros(model.n_own), np.diag(variances))
-    noise = variance if model.noise_variance is None else model.noise_variance
-    _check_variances(model.component_variance, noise, variance)
-    return Hyper(
-        n_components=model.n_components,
-        user_noise=model.user_noise,
-        global_mean=float(mean),
-        noise_variance=float(noise),
-        noise_shape=START_SHAPE,
-        rating_variance=float(variance),
-        item_counts=np.zeros(model.n_features),
-        users=prior,
-        items=prior,
-    )
 
 
 def _check_variances(component_variance, noise, variance):
@@ -184,7 +153,38 @@ class MatrixFactorizationModel(FactorizationModel):
         return max(2 * hyper.rating_variance / hyper.noise_variance, 1.0)
 
     # -- the state of a fit ----------------------------------------------------------
-    initial_hyper = first_hyper
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the given variances, and starting values of the learned ones."""
+        n_ratings, mean, variance = _mean_and_variance(self, X, sample_weight)
+        if n_ratings == 0 and self.global_mean is None:
+            raise ValueError(
+                "The first data have no ratings, so that their mean is unknown.  Start "
+                "with data that have ratings, or set global_mean."
+            )
+        if self.global_mean is not None:
+            variance += (mean - self.global_mean) ** 2
+            mean = self.global_mean
+        variance = variance or 1.0
+        variances = np.empty(self.n_own)
+        if self.component_variance is not None:
+            variances[:] = self.component_variance
+        else:  # in the units of the ratings; wide, so that no factor is lost early
+            variances[: self.n_components] = math.sqrt(variance)
+            variances[self.n_components :] = variance
+        prior = GaussianPrior(np.zeros(self.n_own), np.diag(variances))
+        noise = variance if self.noise_variance is None else self.noise_variance
+        _check_variances(self.component_variance, noise, variance)
+        return Hyper(
+            n_components=self.n_components,
+            user_noise=self.user_noise,
+            global_mean=float(mean),
+            noise_variance=float(noise),
+            noise_shape=START_SHAPE,
+            rating_variance=float(variance),
+            item_counts=np.zeros(self.n_features),
+            users=prior,
+            items=prior,
+        )
 
     def _first_items(self, means, precision):
         vectors = np.zeros((self.n_features, self.n_own))  # no biases
@@ -209,7 +209,7 @@ class MatrixFactorizationModel(FactorizationModel):
             )
 
     def prepare(self, globals_, hyper):
-        return Prepared(self.items(globals_), globals_, hyper)
+        return PreparedItems(self.items(globals_), hyper)
 
     def _solved_items(self, globals_):
         items = self.gaussians(globals_)
@@ -229,7 +229,38 @@ class MatrixFactorizationModel(FactorizationModel):
             refuse_precisions(self.dtype)
         return posterior
 
-    posteriors = compute_posteriors
+    def posteriors(self, sums, scales, prior, with_covariances=False):
+        """Return posteriors with the natural parameters prior + scales * sums.
+
+        The rows of ``sums`` may have more numbers than ``prior``.  The second value is
+        the number of precisions that are not positive definite.
+        """
+        n_rows = len(sums)
+        out = Gaussians(
+            self.room.empty((n_rows, self.width), self.dtype),
+            np.empty((n_rows, self.n_own)),
+            *np.empty((4, n_rows)),
+            np.empty((n_rows, self.n_packed)) if with_covariances else None,
+        )
+        scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
+        prior, n_indefinite = np.ascontiguousarray(prior), 0
+        chunk_size = max(COST_AT_ONCE // self.n_own**3, FEWEST_AT_ONCE)
+        for start in range(0, n_rows, chunk_size):
+            part = slice(start, start + chunk_size)
+            results = (a if a is None else a[part] for a in out[:-1])
+            found = _kernels.gaussians(
+                sums[part],
+                scales[part],
+                prior,
+                self.n_components,
+                self.biases,
+                self.stop,
+                *results,
+            )
+            if found < 0:
+                raise Stopped
+            n_indefinite += found
+        return out, n_indefinite
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -242,8 +273,8 @@ class MatrixFactorizationModel(FactorizationModel):
         """
         noise = None
         if self.user_noise and request.local_init is not None:
-            noise = Noise(*request.local_init[:, self.n_own :].T)
-        inference = UserInference(
+            noise = UserNoise(*request.local_init[:, self.n_own :].T)
+        inference = RatingInference(
             self, block, prepared, request.powers, request.unit_noise
         )
         users = inference.users(noise)
@@ -287,7 +318,20 @@ class MatrixFactorizationModel(FactorizationModel):
 
     def weighted_moments(self, table, factors):
         """Return the `Moments` of weighted posteriors, from their table."""
-        return table_moments(table, factors, self.n_components, self.biases)
+        sums = _kernels.table_sums(
+            table, np.ascontiguousarray(factors, dtype=np.float64)
+        )
+        d, n_own = self.n_components, self.n_own
+        n_products = d * (d + 1) // 2
+        first = sums[n_products : n_products + n_own].copy()
+        second = np.empty((n_own, n_own))
+        second[:d, :d] = unpacked(sums[:n_products], d)
+        if self.biases:
+            mixed = sums[n_products + n_own : n_products + 2 * n_own + 1]
+            second[d, :d] = second[:d, d] = mixed[:d]
+            second[d, d] = mixed[d + 1]
+            first[d] = mixed[d]
+        return Moments(float(factors.sum()), first, second)
 
     def _item_moments(self, items):
         return self.weighted_moments(items.table, np.ones(self.n_features))
@@ -384,7 +428,7 @@ class MatrixFactorizationModel(FactorizationModel):
         return rest.per_user(scores), rest.counts
 
     def users(self, block, prepared):
-        users = UserInference(self, block, prepared, Powers()).users()
+        users = RatingInference(self, block, prepared, Powers()).users()
         # the estimator stores the parameters, and computes exactly the same posteriors
         parameters = users.parameters(self.room)
         return users._replace(posterior=self.gaussians(parameters))

@@ -11,19 +11,9 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, psi
 from scipy.stats import norm, t
 
-from .._families import (
-    COST_AT_ONCE,
-    FEWEST_AT_ONCE,
-    EntriesMixin,
-    EntryStatistics,
-    GaussianPrior,
-    Gaussians,
-    Moments,
-    unpacked,
-)
+from .._families import EntriesMixin, EntryStatistics, GaussianPrior
 from .._simd.room import zeros
 from .._utils._linalg import sparse_rows
-from ..model import Stopped
 from . import _kernels
 
 # -- gamma posteriors of the noise precisions of users ---------------------------------
@@ -33,7 +23,7 @@ START_SHAPE, SHAPES = 5.0, (1.5, 1e4)
 CERTAIN = 1e100
 
 
-class Noise(NamedTuple):
+class UserNoise(NamedTuple):
     """Gamma posteriors of the users' precisions t, relative to the common precision.
 
     Attributes
@@ -99,56 +89,7 @@ def log_densities(residuals, variances, freedom=None):
     return t.logpdf(residuals, freedom, scale=scale)
 
 
-# -- posteriors of users and items, and their moments for kernels ----------------------
-def compute_posteriors(model, sums, scales, prior, with_covariances=False):
-    """Return posteriors with the natural parameters prior + scales * sums.
-
-    The rows of ``sums`` may have more numbers than ``prior``.  The second value is the
-    number of precisions that are not positive definite.
-    """
-    n_rows = len(sums)
-    out = Gaussians(
-        model.room.empty((n_rows, model.width), model.dtype),
-        np.empty((n_rows, model.n_own)),
-        *np.empty((4, n_rows)),
-        np.empty((n_rows, model.n_packed)) if with_covariances else None,
-    )
-    scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
-    prior, n_indefinite = np.ascontiguousarray(prior), 0
-    chunk_size = max(COST_AT_ONCE // model.n_own**3, FEWEST_AT_ONCE)
-    for start in range(0, n_rows, chunk_size):
-        part = slice(start, start + chunk_size)
-        results = (a if a is None else a[part] for a in out[:-1])
-        found = _kernels.gaussians(
-            sums[part],
-            scales[part],
-            prior,
-            model.n_components,
-            model.biases,
-            model.stop,
-            *results,
-        )
-        if found < 0:
-            raise Stopped
-        n_indefinite += found
-    return out, n_indefinite
-
-
-def table_moments(table, factors, n_components, biases):
-    sums = _kernels.table_sums(table, np.ascontiguousarray(factors, dtype=np.float64))
-    d, n_own = n_components, n_components + biases
-    n_products = d * (d + 1) // 2
-    first = sums[n_products : n_products + n_own].copy()
-    second = np.empty((n_own, n_own))
-    second[:d, :d] = unpacked(sums[:n_products], d)
-    if biases:
-        mixed = sums[n_products + n_own : n_products + 2 * n_own + 1]
-        second[d, :d] = second[:d, d] = mixed[:d]
-        second[d, d] = mixed[d + 1]
-        first[d] = mixed[d]
-    return Moments(float(factors.sum()), first, second)
-
-
+# -- errors ----------------------------------------------------------------------------
 def refuse_precisions(dtype, items=None):
     """Raise an error about a precision that is not positive definite.
 
@@ -169,7 +110,7 @@ def refuse_precisions(dtype, items=None):
     )
 
 
-# -- classes for priors, variances, and the items' moments of a matrix factorization ---
+# -- priors and variances --------------------------------------------------------------
 class Hyper(NamedTuple):
     """Priors and variances.
 
@@ -199,14 +140,6 @@ class Hyper(NamedTuple):
     item_counts: np.ndarray
     users: GaussianPrior
     items: GaussianPrior
-
-
-class Prepared(NamedTuple):
-    """Moments of the items and the priors, which local steps need."""
-
-    items: Gaussians
-    globals_: np.ndarray
-    hyper: Hyper
 
 
 # -- ratings of a block of users, and their statistics ---------------------------------

@@ -9,7 +9,7 @@ from .._families import Gaussians
 from .._simd.room import empty
 from ..model import Stopped
 from . import _kernels
-from ._ratings import Noise, RatingStatistics, refuse_precisions
+from ._ratings import RatingStatistics, UserNoise, refuse_precisions
 
 #: Noise of ratings that differs from 1 by less than this does not make precisions
 #: indefinite; the error then has another cause.
@@ -28,7 +28,7 @@ class Users(NamedTuple):
     Attributes
     ----------
     posterior : Gaussians
-    noise : Noise
+    noise : UserNoise
     sums : ndarray
         Sums over the ratings times ``factors``, see `_kernels.own_sums`.
     scales : ndarray of shape (n_rows,)
@@ -43,7 +43,7 @@ class Users(NamedTuple):
     """
 
     posterior: Gaussians
-    noise: Noise
+    noise: UserNoise
     sums: np.ndarray
     scales: np.ndarray
     prior: np.ndarray
@@ -71,7 +71,7 @@ class Users(NamedTuple):
         return found
 
 
-class UserInference:
+class RatingInference:
     """Posteriors of the users of a block, and their statistics."""
 
     def __init__(self, model, block, prepared, powers, unit_noise=None):
@@ -93,7 +93,7 @@ class UserInference:
         sums = self._sums(factors)
         most_rounds = MOST_ROUNDS if noise is None else 1
         if noise is None:
-            noise = Noise.fixed(len(sums))
+            noise = UserNoise.fixed(len(sums))
         scales = local / hyper.noise_variance * noise.means
         posterior, n_indefinite = model.posteriors(sums, scales, prior)
         while n_indefinite:
@@ -139,7 +139,7 @@ class UserInference:
                 users.residuals() / hyper.noise_variance, 0.0
             )
             rates = power * hyper.noise_shape + 0.5 * users.local * squares
-            noise = Noise(users.noise.shapes.copy(), users.noise.rates.copy())
+            noise = UserNoise(users.noise.shapes.copy(), users.noise.rates.copy())
             noise.shapes[active], noise.rates[active] = shapes[active], rates[active]
             users = users._replace(noise=noise)
             change = np.abs(noise.means / tried - 1)
