@@ -52,6 +52,12 @@ class Result(NamedTuple):
     returns: frozenset
 
 
+def weighted_parts(random, X):
+    """Return data in one part or two, and unequal weights of their rows."""
+    weight, place = random.gamma(2.0, size=X.shape[0]), random.integers(1, X.shape[0])
+    return [X, [X[:place], X[place:]]][random.integers(2)], weight
+
+
 # -- data ------------------------------------------------------------------------------
 # Clusters have unequal sizes and scales, and columns unequal units and places.
 

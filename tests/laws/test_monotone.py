@@ -11,7 +11,7 @@ from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import Annealing
 
 from .draws import LENGTH, cells, generator
-from .registry import STRANGE, SUBJECTS, variances_and_condition
+from .registry import STRANGE, SUBJECTS, variances_and_condition, weighted_parts
 
 #: Other steps are random, and LDA's histories have no bounds of single passes.
 VARIATIONAL = [
@@ -27,11 +27,13 @@ ONLY_PASSES = {
 }
 
 
-def allowed(estimator, n_rows):
+def allowed(estimator, weight):
     """Return what bounds with Normal-Wishart posteriors may fall by.
 
     These are rounding errors, and the cost of the variance `reg_covar`, which Gaussian
-    mixtures have in their statistics only, as scikit-learn's.
+    mixtures have in their statistics only, as scikit-learn's.  In local steps, too, it
+    would change default fits: means by 1e-7 on iris and wine, and by 2e-5 on the
+    collinear columns of breast_cancer, whose bound of 22,375 would be 12 lower.
     """
     if not hasattr(estimator, "covariances_"):
         return 0.0
@@ -43,7 +45,7 @@ def allowed(estimator, n_rows):
     total = np.abs(np.log(scales)).max() + np.log(condition) + usual.means.shape[1]
     rounding = np.max(usual.freedom) * total * condition * ratio * len(usual.means)
     noise = 0.0 if family.has_scales else family.squares_of_noise(usual).max()
-    return 1e-15 * rounding + 0.5 * n_rows * noise
+    return 1e-15 * rounding + 0.5 * weight.sum() * noise
 
 
 @cells("subject", VARIATIONAL, every=4)
@@ -61,15 +63,15 @@ def test_bounds_never_fall(subject):
         )
         if subject.row.name == "GaussianMixture":
             estimator.set_params(reg_covar=[0.0, "auto"][draw % 2])
-        given = {} if weight is None else {"sample_weight": weight}
+        parts, own = weighted_parts(random, X) if X.shape[0] > 1 else (X, np.ones(1))
+        weight = own if weight is None else weight
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                estimator.fit(X, **given)
+                estimator.fit(parts, sample_weight=weight)
             except ValueError:
                 continue  # refused
-        total = X.shape[0] if weight is None else weight.sum()
         bounds = estimator.history_["lower_bound"]
         bounds = bounds[~np.isnan(bounds)]  # not computed
-        most = 1e-9 * np.maximum(1, np.abs(bounds[1:])) + allowed(estimator, total)
+        most = 1e-9 * np.maximum(1, np.abs(bounds[1:])) + allowed(estimator, weight)
         assert (np.diff(bounds) >= -most).all(), (draw, np.diff(bounds), most)
