@@ -24,6 +24,7 @@ from sktemper import (
     model_selection,
     plotting,
 )
+from sktemper._utils._inference import N_PERMUTATIONS, exceedance
 from sktemper.inspection import _topic_regression, word_contrasts
 from sktemper.inspection._gibbs import checked_documents, topic_draws
 from sktemper.model_selection import (
@@ -93,6 +94,15 @@ def judge(cell, p_values, missed=()):
 
 def excludes(row, truth=0.0):
     return not row["low"] <= truth <= row["high"]
+
+
+@pytest.mark.parametrize("tails", [1.0, 3.0, 1e6])
+def test_ranks_among_permutations_are_p_values(tails):
+    """A p-value of a table is the larger one of this and of another test."""
+    squares = generator("ranks", tails).standard_t(
+        tails, size=(N_PERMUTATIONS + 1, 400)
+    )
+    judge(tails, exceedance(squares[0] ** 2, squares[1:] ** 2, 1e-9))
 
 
 # -- topics ----------------------------------------------------------------------------
