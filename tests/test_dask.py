@@ -278,7 +278,7 @@ def test_workers_check_the_shards_that_they_open(client, tmp_path):
     def numbers_of_checked(folder):  # local, because workers cannot import this module
         from sktemper.datasets import _parts
 
-        parts = list(_parts.opened.known)
+        parts = list(_parts._checked)
         return sorted(part.number for part in parts if part.folder == folder)
 
     X = np.random.default_rng(0).normal(size=(800, 3))
