@@ -46,36 +46,6 @@ def assert_finite(lda, X):
 
 # -- dtypes ----------------------------------------------------------------------------
 
-WHOLE = (bool, "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64")
-
-
-@pytest.mark.every(11)
-@pytest.mark.parametrize(
-    ("dtype", "kept"),
-    [
-        (np.float32, np.float32),
-        (np.float64, np.float64),
-        (np.float16, np.float32),
-        *((dtype, np.float32) for dtype in WHOLE),
-    ],
-)
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_dtypes_are_kept(documents, kind, dtype, kept):
-    X = documents.toarray().astype(dtype)
-    if kind == "sparse":
-        if dtype == np.float16:
-            dtype = np.longdouble  # scipy supports only longdouble
-            kept = np.float64
-        X = sparse.csr_array(X.astype(dtype))
-    for lda in (lda_of().fit(X), lda_of().partial_fit(X)):
-        for name in ("components_", "topic_word_", "exp_dirichlet_component_"):
-            assert getattr(lda, name).dtype == kept
-        assert lda.transform(X).dtype == kept
-        assert lda.fit_transform(X).dtype == kept
-        # Sums are double.
-        assert lda.score_samples(X).dtype == np.float64
-        assert lda.state_.globals_.dense().dtype == np.float64
-
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("first", [np.float32, np.float64, np.int64])

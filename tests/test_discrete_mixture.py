@@ -10,9 +10,6 @@ from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -301,24 +298,6 @@ def test_hostile_input_is_refused():
         AnnealedMultinomialMixture(2, feature_prior=1e-40).fit(X)
     with pytest.raises(ValueError, match="n_samples >= n_components"):
         AnnealedMultinomialMixture(21).fit(X)
-
-
-def test_words_and_searches():
-    X, y = texts(200)
-    fitted = AnnealedMultinomialMixture(4, random_state=0, moves=None, max_iter=40)
-    fitted.fit(X)
-    names = [f"word{i}" for i in range(60)]
-    words = fitted.top_words(names, n_words=3)
-    best = fitted.components_.argmax(axis=1)
-    assert [row[0] for row in words] == [names[i] for i in best]
-    with pytest.raises(ValueError, match="feature_names has shape"):
-        fitted.top_words(names[1:])
-    drawn, _ = fitted.sample(5, doc_length=7)
-    np.testing.assert_array_equal(drawn.sum(axis=1), 7)
-    search = GridSearchCV(fitted, {"n_components": [1, 4]}, cv=2).fit(X)
-    assert search.best_params_ == {"n_components": 4}
-    pipeline = make_pipeline(fitted, MultinomialNB())
-    assert pipeline.fit(X, y).score(X, y) > 0.9
 
 
 def test_many_more_counts_keep_the_digits_of_a_score():

@@ -460,21 +460,6 @@ def test_moves_on_parts_continue_with_the_same_bits(batch_size, monkeypatch):
     assert_same_fit(mixture.set_params(n_jobs=2).fit(data), whole)
 
 
-@unconverged
-@each_type
-def test_minibatches_in_float32_are_those_in_float64(covariance_type):
-    data, labels = make_blobs(3000, centers=8, cluster_std=3.0, random_state=0)
-    start, scores = np.eye(8)[(labels + np.arange(3000) // 700) % 8], []
-    options = {"covariance_type": covariance_type, "batch_size": 300, "max_iter": 3}
-    for dtype in (np.float64, np.float32):
-        mixture = started_at(start, plain(8, **options)).fit(data.astype(dtype))
-        for name in ("weights_", "means_", "covariances_", "precisions_cholesky_"):
-            assert getattr(mixture, name).dtype == dtype, name
-        assert mixture.predict_proba(data).dtype == dtype
-        scores.append(mixture.score(data.astype(dtype)))
-    assert scores[1] == pytest.approx(scores[0], abs=1e-5)
-
-
 @pytest.mark.parametrize("prior", ["dirichlet_process", "dirichlet_distribution"])
 def test_a_component_of_a_single_sample_is_active(prior):
     X = np.append(np.random.default_rng(0).normal(size=20), 1e3)[:, None]

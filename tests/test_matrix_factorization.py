@@ -431,19 +431,6 @@ def test_an_interrupted_fit_discards_the_users_of_the_previous_fit(cls):
     assert model.user_factors_.shape == (40, 5)
 
 
-def test_a_fit_ends_when_it_has_converged():
-    model = plain(max_iter=5000, tol=0.1).fit(X)
-    bounds = model.history_["lower_bound"]
-    assert 10 < len(bounds) == model.n_iter_ < 5000
-    changes = np.diff(bounds)
-    assert changes.min() > -1e-8
-    assert abs(changes[-1]) < 0.1 <= abs(changes[-2])
-    assert model.lower_bound(X) >= bounds[-1]
-    weight = 1.0 + np.arange(150) % 3
-    weighted = plain(max_iter=5000, tol=0.1).fit(X, sample_weight=weight)
-    assert weighted.n_iter_ < 5000
-
-
 # -- streams, batches, weights ---------------------------------------------------------
 
 
@@ -465,19 +452,6 @@ def test_a_stream_of_new_users(cls):
     model.partial_fit(known)
     assert model.score(known) > whole.score(known) - 0.1
     assert_valid(model, known)
-
-
-def test_a_stream_may_begin_with_few_users():
-    model = plain(4).partial_fit(X[:2])
-    assert_valid(model, X)
-    model.partial_fit(X[2:3]).partial_fit(X[11:12])  # the second user has no ratings
-    assert model.n_samples_seen_ == 4
-    assert_valid(model, X)
-    nothing = np.full((3, 25), np.nan)
-    with pytest.raises(ValueError, match="The first data have no ratings"):
-        plain(4).partial_fit(nothing)
-    nobody = plain(4, global_mean=3.0).partial_fit(nothing)
-    assert np.isfinite(nobody.partial_fit(X).predict(X)).all()
 
 
 # -- policies --------------------------------------------------------------------------

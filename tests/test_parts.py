@@ -260,18 +260,6 @@ def test_a_collection_on_disk_is_its_shards(row, tmp_path):
     assert state_of(stream) == state_of(row.estimator("Annealed").partial_fit(shards))
 
 
-def test_without_shuffling_a_long_collection_is_its_shards(tmp_path):
-    """A shuffled pass visits the collection in runs of rows, and its shards by rows."""
-    X = np.random.default_rng(0).poisson(0.5, size=(600, 20))
-    collection = datasets.write_counts(tmp_path / "data", [X], shard_rows=300)
-    for shuffle in (False, True):
-        lda = AnnealedLDA(
-            2, max_iter=2, shuffle=shuffle, batch_size=100, random_state=0
-        )
-        one, two = clone(lda).fit(collection), clone(lda).fit(list(collection))
-        assert (state_of(one) == state_of(two)) is not shuffle
-
-
 def test_words_of_a_collection_are_those_of_topics(tmp_path):
     texts = ["red apple red", "green pear", "apple pear", "red green green"] * 5
     vectorizer = CountVectorizer().fit(texts)
@@ -282,21 +270,6 @@ def test_words_of_a_collection_are_those_of_topics(tmp_path):
     # feature names are not required of later data
     lda.transform(vectorizer.transform(texts))
     assert lda.fit(vectorizer.transform(texts)).top_words()[0][0].isdigit()
-
-
-@pytest.mark.parametrize("n_used", [0, 1])
-def test_a_collection_that_was_replaced_is_no_longer_read(tmp_path, n_used):
-    random = np.random.default_rng(0)
-    old, new = random.integers(1, 9, size=(2, 60, 7))
-    options = {"shard_rows": 20, "overwrite": True}
-    opened = datasets.write_counts(tmp_path / "counts", [old], **options)
-    for number in range(n_used):
-        opened[number]
-    datasets.write_counts(tmp_path / "counts", [new], **options)
-    with pytest.raises(ValueError, match="holds another collection"):
-        opened[0]
-    with pytest.raises(ValueError, match="holds another collection"):
-        AnnealedLDA(2).fit(opened)
 
 
 def test_a_collection_is_neither_an_array_nor_indexed_by_rows(tmp_path):

@@ -1,4 +1,4 @@
-"""scikit-learn's contract: its checks, parameters, searches, containers of output."""
+"""scikit-learn's contract: weights of rows, and parameters of policies."""
 
 import dataclasses
 import pickle
@@ -9,9 +9,6 @@ import pytest
 from fits import data_of, factorization_of, lda_of, mixture_of
 from registry import TARGETS
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 from sktemper import (
     AnnealedLDA,
@@ -220,36 +217,3 @@ def test_errors_of_nested_parameters_name_a_policy_that_has_them(shortcut):
 def test_unknown_nested_parameters_are_refused():
     with pytest.raises(ValueError, match="Invalid parameter 'offsett'"):
         AnnealedLDA().set_params(learning_rate__offsett=3)
-
-
-# -- searches --------------------------------------------------------------------------
-
-
-def search(grid, texts, n_jobs=1, estimator=None):
-    lda = estimator or AnnealedLDA(4, batch_size=20, random_state=0)
-    pipeline = make_pipeline(CountVectorizer(), lda)
-    return GridSearchCV(pipeline, grid, cv=2, n_jobs=n_jobs, error_score="raise").fit(
-        texts
-    )
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize(
-    "grid",
-    [
-        {"schedule__start": [1.5, 4], "schedule__length": [2, 4]},
-        {"target": TARGETS},
-        {"learning_rate__offset": [1, 5]},
-        {"schedule": [None, LinearSchedule(length=3)]},
-    ],
-    ids="-".join,
-)
-def test_grid_search(texts, grid):
-    grid = {f"annealedlda__{name}": values for name, values in grid.items()}
-    found = search(grid, texts)
-    scores = found.cv_results_["mean_test_score"]
-    assert np.isfinite(scores).all()
-    assert len(set(scores)) == len(scores)  # each setting has an effect
-    for name, value in found.best_params_.items():
-        assert repr(found.best_estimator_.get_params()[name]) == repr(value)
-    assert found.score(texts) > -np.log(60)
