@@ -30,6 +30,52 @@ def aligned(make, shape, dtype):
     return raw[start : start + n_bytes].view(dtype).reshape(shape)
 
 
+def sort_by_column(
+    const intptr_t[::1] starts,
+    const int32_t[::1] columns,
+    intptr_t first,
+    intptr_t last,
+    const int32_t[::1] known,
+    const floating[::1] values,
+    const floating[::1] more,
+    intptr_t[::1] ends,
+    int32_t[::1] rows,
+    floating[::1] sorted_values,
+    floating[::1] sorted_more,
+    int32_t[::1] places,
+):
+    """Sort the entries of the rows from ``first`` to ``last`` by their columns.
+
+    Row r has the entries ``starts[r]`` to ``starts[r + 1]``, each with a column, a
+    value, and another value unless ``more`` is None.  ``known`` are all columns that
+    may occur, in increasing order.  The arrays from ``ends`` on are outputs: the first
+    entry of each known column and the number of entries; the rows of the sorted
+    entries, counted from ``first``; and their values.  ``places`` has a zero for each
+    column before and after the call.
+    """
+    cdef intptr_t row, k, j, total = 0
+    cdef int32_t at
+    cdef bint has_more = more is not None
+    with nogil:
+        for k in range(starts[first], starts[last]):
+            places[columns[k]] += 1
+        for j in range(known.shape[0]):
+            ends[j] = total
+            total += places[known[j]]
+            places[known[j]] = <int32_t>ends[j]
+        ends[known.shape[0]] = total
+        for row in range(first, last):
+            for k in range(starts[row], starts[row + 1]):
+                at = places[columns[k]]
+                places[columns[k]] = at + 1
+                rows[at] = <int32_t>(row - first)
+                sorted_values[at] = values[k]
+                if has_more:
+                    sorted_more[at] = more[k]
+        for j in range(known.shape[0]):
+            places[known[j]] = 0
+
+
 def lanes_scratch(d, n_vectors, n_turned):
     """Return the size of the scratch memory of ``gaussian_lanes.h``, for 4 by 4 tiles.
 

@@ -84,60 +84,6 @@ def row_sums(const intptr_t[::1] starts, const double[::1] values):
     return np.asarray(sums)
 
 
-def transposed(
-    const intptr_t[::1] starts,
-    const int32_t[::1] others,
-    const floating[::1] square_factors,
-    const floating[::1] linear_factors,
-    const double[::1] row_factors,
-    intptr_t n_others,
-):
-    """Sort pairs by their entries in ``others``, if they are sorted by row.
-
-    ``row_factors`` has a further factor for all pairs of a row.
-
-    Returns
-    -------
-    known : ndarray of int32 of shape (n_known,)
-        Values that occur in ``others``, in increasing order.
-    starts, rows, square_factors, linear_factors : ndarray
-        The pairs of each of these values, as arguments of `pair_sums`.
-    """
-    cdef intptr_t n_rows = starts.shape[0] - 1, n_pairs = others.shape[0]
-    cdef intptr_t n_known = 0, row, k, j, at
-    dtype = np.float32 if floating is float else np.float64
-    cdef intptr_t[::1] places = np.zeros(n_others + 1, dtype=np.intp)
-    with nogil:
-        for k in range(n_pairs):
-            places[others[k]] += 1
-    known = np.flatnonzero(places[:n_others]).astype(np.int32)
-    found_starts = np.zeros(len(known) + 1, dtype=np.intp)
-    found_starts[1:] = np.cumsum(np.asarray(places)[known])
-    cdef const int32_t[::1] who = known
-    cdef const intptr_t[::1] ends = found_starts
-    found = (
-        np.empty(n_pairs, dtype=np.int32),
-        np.empty(n_pairs, dtype),
-        np.empty(n_pairs, dtype),
-    )
-    cdef int32_t[::1] rows = found[0]
-    cdef floating[::1] squares = found[1], linear = found[2]
-    cdef double factor
-    n_known = len(known)
-    with nogil:
-        for j in range(n_known):
-            places[who[j]] = ends[j]
-        for row in range(n_rows):
-            factor = row_factors[row]
-            for k in range(starts[row], starts[row + 1]):
-                at = places[others[k]]
-                places[others[k]] += 1
-                rows[at] = <int32_t>row
-                squares[at] = <floating>(factor * square_factors[k])
-                linear[at] = <floating>(factor * linear_factors[k])
-    return known, found_starts, *found
-
-
 def add_sums(
     floating[:, :, ::1] total,
     const floating[:, :, ::1] part,

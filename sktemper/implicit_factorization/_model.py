@@ -226,10 +226,11 @@ class PairInference:
         return bounds + users.entropies()
 
     def statistics(self, users, residuals, factors):
-        block, n_items = self.block, self.model.n_features
-        items, *pairs = _kernels.transposed(
-            block.starts, block.items, *self.pair_factors, factors, n_items
-        )
+        n_items, weighted = self.model.n_features, self.pair_factors
+        if (factors != 1.0).any():
+            by_pair = np.repeat(factors, self.block.counts)
+            weighted = [(by_pair * f).astype(f.dtype) for f in self.pair_factors]
+        items, pairs = self.block.by_item(weighted, n_items)
         return PairStatistics(
             ((items, self.model.sums(*pairs, users.table)),),
             float(factors @ residuals),

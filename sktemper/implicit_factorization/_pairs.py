@@ -7,6 +7,7 @@ import numpy as np
 
 from .._families import EntriesMixin, EntryStatistics
 from .._simd.room import empty, zeros
+from .._simd.special import sort_by_column
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, sparse_rows
 from .._utils._validation import LARGEST_WEIGHT, check_values
@@ -33,6 +34,22 @@ class Pairs(
 
     def per_user(self, values):
         return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
+
+    def by_item(self, factors, n_items):
+        """Return the items that have pairs, and the pairs of each of these items.
+
+        ``factors`` are two arrays with a number for each pair.  The pairs are arguments
+        of `_kernels.pair_sums`: starts, users, and both factors.
+        """
+        places = np.zeros(n_items, dtype=np.int32)
+        places[self.items] = 1
+        known = np.flatnonzero(places).astype(np.int32)
+        places[:] = 0
+        starts = np.empty(len(known) + 1, dtype=np.intp)
+        found = starts, np.empty_like(self.items), *map(np.empty_like, factors)
+        rows = 0, len(self.starts) - 1
+        sort_by_column(self.starts, self.items, *rows, known, *factors, *found, places)
+        return known, found
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from cython cimport floating
 
 from sktemper._simd.room import zeros
-from sktemper._simd.special import aligned, lanes_scratch, padded
+from sktemper._simd.special import aligned, lanes_scratch, padded, sort_by_column
 
 include "_loops.pxi"
 
@@ -192,9 +192,10 @@ def other_sums(
         most = max(most, starts[last] - starts[first])
     dtype = np.float32 if floating is float else np.float64
     own, moved_values = np.empty(most, dtype=np.int32), np.empty(most, dtype)
-    moved_factors = None
+    moved_factors, weighted = None, values
     if factors is not None:
         moved_factors = np.empty(most, dtype)
+        weighted = np.multiply(factors, values)
     ends = np.empty(len(rated) + 1, dtype=np.intp)
     _fill[floating](ratings, ends, own, moved_values, moved_factors, table)
     cdef double[:, ::1] sums = out
@@ -206,9 +207,9 @@ def other_sums(
         most = max([last - first for first, last in zip(edges, edges[1:])])
         _make_room[floating](ratings, most, table)
     for first, last in zip(edges, edges[1:]):
-        _sort_by_other[floating](
-            starts, others, values, factors, first, last, rated,
-            places, ends, own, moved_values, moved_factors,
+        sort_by_column(
+            starts, others, first, last, rated, weighted, factors,
+            ends, own, moved_values, moved_factors, places,
         )
         ratings.block.table = &table[first, 0]
         ratings.block.n_others = last - first
@@ -233,55 +234,6 @@ def _edges(const intptr_t[::1] starts, intptr_t most):
             edges.append(row)
             first = row
     return [*edges, starts.shape[0] - 1]
-
-
-cdef _sort_by_other(
-    const intptr_t[::1] starts,
-    const int32_t[::1] others,
-    const floating[::1] values,
-    factors,
-    intptr_t first,
-    intptr_t last,
-    const int32_t[::1] rated,
-    int32_t[::1] places,
-    intptr_t[::1] ends,
-    int32_t[::1] own,
-    floating[::1] moved,
-    moved_factors,
-):
-    """Sort the ratings of some rows by their index in ``others``.
-
-    ``places`` must be zeros, and is zeros again afterwards.
-    """
-    cdef const floating[::1] factor
-    cdef floating[::1] moved_factor
-    cdef bint has_factors = factors is not None
-    cdef intptr_t row, k, j, total = 0
-    cdef int32_t other, at
-    if has_factors:
-        factor, moved_factor = factors, moved_factors
-    with nogil:
-        for k in range(starts[first], starts[last]):
-            places[others[k]] += 1
-        for j in range(rated.shape[0]):
-            other = rated[j]
-            ends[j] = total
-            total += places[other]
-            places[other] = <int32_t>ends[j]
-        ends[rated.shape[0]] = total
-        for row in range(first, last):
-            for k in range(starts[row], starts[row + 1]):
-                other = others[k]
-                at = places[other]
-                places[other] = at + 1
-                own[at] = <int32_t>(row - first)
-                if has_factors:
-                    moved[at] = factor[k] * values[k]
-                    moved_factor[at] = factor[k]
-                else:
-                    moved[at] = values[k]
-        for j in range(rated.shape[0]):
-            places[rated[j]] = 0
 
 
 def add_rows(double[:, ::1] total, parts, double factor, places=None):
