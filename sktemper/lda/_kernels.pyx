@@ -316,7 +316,7 @@ cdef class _Phases:
         cdef intptr_t first = _cut(n_words, i, n, WORDS_TOGETHER)
         cdef intptr_t end = _cut(n_words, i + 1, n, WORDS_TOGETHER)
         cdef unsigned int mode
-        cdef int status
+        cdef int status = 0
         cdef lda_block one = self.sections[i] if phase == FITS else self.block
         if phase == SAMPLING:
             self.choose_sampled(&one, i)
@@ -328,7 +328,19 @@ cdef class _Phases:
             mode = simd_flush_subnormals()
             if phase == ROWS and self.notes:
                 call_lda_count_pairs(self.is_float, self.sections + i)
-            status = _run(self.is_float, &one, phase, first, end)
+            # in the headers, `call_f` is `NAME(f)`
+            if phase == MEAN_ROWS:
+                status = call_lda_mean_rows(self.is_float, &one, first, end)
+            elif phase == SAMPLING:
+                status = call_lda_sample(self.is_float, &one)
+            elif phase == FITS:
+                status = call_lda_fit(self.is_float, &one)
+            elif phase == STATISTICS:
+                call_lda_collect(self.is_float, &one, first, end)
+            elif one.sampled and one.statistics:
+                call_lda_add_draws(self.is_float, &one, first, end)
+            if phase == ROWS:
+                status = call_lda_rows(self.is_float, &one, first, end)
             simd_restore_subnormals(mode)
         if phase == FITS:
             self.sections[i].n_iterations = one.n_iterations
@@ -345,24 +357,6 @@ cdef class _Phases:
         first = _cut(one.n_in_chains, i, n, 1)
         one.n_in_chains = _cut(one.n_in_chains, i + 1, n, 1) - first
         one.in_chains += first
-
-
-# in the headers, `call_f` is `NAME(f)`
-cdef int _run(
-    bint is_float, lda_block *one, int phase, intptr_t first, intptr_t end
-) noexcept nogil:
-    if phase == MEAN_ROWS:
-        return call_lda_mean_rows(is_float, one, first, end)
-    if phase == SAMPLING:
-        return call_lda_sample(is_float, one)
-    if phase == FITS:
-        return call_lda_fit(is_float, one)
-    if phase == STATISTICS:
-        call_lda_collect(is_float, one, first, end)
-        return 0
-    if one.sampled and one.statistics:
-        call_lda_add_draws(is_float, one, first, end)
-    return call_lda_rows(is_float, one, first, end) if phase == ROWS else 0
 
 
 def local_step(
