@@ -83,36 +83,15 @@ def test_scores_and_hessian_are_derivatives(method):
 
 
 @METHODS
-def test_units_and_the_reference_change_only_the_form(method):
+def test_the_reference_changes_only_the_form(method):
     posteriors, z, _ = simulated(1500, 0.8)
     one = class_regression(posteriors, z[:, None], method=method, reference=0)
-    other = class_regression(posteriors, 7 * z[:, None] - 3, method=method, reference=2)
-    np.testing.assert_allclose(
-        7 * (other.coef_[:, 1] - other.coef_[0, 1]), one.coef_[:, 1], atol=1e-6
-    )
-    assert 7 * other.stderr_[0, 1] == pytest.approx(one.stderr_[2, 1], rel=1e-4)
-    tiny = class_regression(posteriors, 1e-6 * z[:, None], method=method, reference=0)
-    table = tiny.table().query("covariate != '(intercept)'")
-    expected = 1e6 * one.coef_[1:, 1]
-    np.testing.assert_allclose(table["coef"], expected, rtol=1e-4)
-    assert set(table["odds_ratio"]) <= {0.0, np.inf}  # without a warning
-
-
-@METHODS
-def test_weights_are_repetitions_of_samples(method):
-    posteriors, z, _ = simulated(400, 0.8)
-    weight = np.random.default_rng(0).integers(0, 3, 400)
-    weighted = class_regression(
-        posteriors, z[:, None], method=method, sample_weight=weight, reference=0
-    )
-    repeated = class_regression(
-        posteriors.repeat(weight, axis=0),
-        z[:, None].repeat(weight, axis=0),
-        method=method,
-        reference=0,
-    )
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
-    np.testing.assert_allclose(weighted.covariance_, repeated.covariance_, rtol=1e-4)
+    other = class_regression(posteriors, 1e-6 * z, method=method, reference=2)
+    slopes = 1e-6 * (other.coef_[:, 1] - other.coef_[0, 1])
+    np.testing.assert_allclose(slopes, one.coef_[:, 1], atol=1e-6)
+    assert 1e-6 * other.stderr_[0, 1] == pytest.approx(one.stderr_[2, 1], rel=1e-4)
+    slopes = other.table().query("covariate != '(intercept)'")
+    assert set(slopes["odds_ratio"]) <= {0.0, np.inf}  # without a warning
 
 
 def terms(coef, posteriors, z, weight, method):
@@ -171,19 +150,6 @@ def test_covariances_are_sandwiches_of_differences(method):
     inverse = np.linalg.inv(hessian)
     expected = inverse @ (scores * n * v**2) @ scores.T @ inverse
     np.testing.assert_allclose(found.covariance_, expected, rtol=1e-3, atol=1e-6)
-
-
-@METHODS
-def test_the_unit_of_sampling_weights_does_not_matter(method):
-    posteriors, z, _ = simulated(300, 1.0)
-    weight = np.random.default_rng(0).uniform(0.2, 3.0, 300)
-    one, *others = (
-        class_regression(posteriors, z[:, None], method=method, sampling_weight=w)
-        for w in (weight, weight * 1e-12 / weight.sum(), weight * 1e300)
-    )
-    for other in others:
-        np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-6)
-        np.testing.assert_allclose(other.stderr_, one.stderr_, rtol=1e-6)
 
 
 @METHODS

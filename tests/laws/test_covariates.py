@@ -1,8 +1,10 @@
-"""Law: results of regressions do not depend on places and units of covariates.
+"""Law: results of regressions do not depend on places and units, or the order of rows.
 
-Nor do those of outcomes.  Values are multiples of a power of two, so that other places
-and units are exact, and each test has unequal weights and a second, uneven column.
+Places and units are those of covariates, outcomes and sampling weights.  Values are
+multiples of a power of two, so that other places and units are exact.
 """
+
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -47,26 +49,27 @@ def topic_tables(frame, *_, **__):
     return found.table(), found.shares(frame[:9]), found.tests(["x"]), found.tests()
 
 
+TABLES = class_tables, outcome_tables
+OF_CLASSES = list(itertools.product(TABLES, ("ml", "bch")))
+
+
 @pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(
-    ("tables", "method"),
-    [
-        (class_tables, "ml"),
-        (class_tables, "bch"),
-        (outcome_tables, "ml"),
-        (outcome_tables, "bch"),
-        (topic_tables, None),
-    ],
-)
+@pytest.mark.parametrize(("tables", "method"), [*OF_CLASSES, (topic_tables, None)])
 def test_places_and_units_do_not_matter(tables, method, place, unit):
     random = generator("covariates", tables.__name__, method, place, unit)
     for _ in range(LENGTH):
         own, frame, weights = drawn(random)
         other = frame.assign(x=unit * (frame["x"] + place))
-        pairs = (tables(one, own, method, **weights) for one in (frame, other))
+        order = np.arange(N) if method is None else random.permutation(N)
+        others = {name: part[order] for name, part in weights.items()}
+        others["sampling_weight"] *= random.choice([1e-12, 1.0, 1e300])
+        pairs = (
+            tables(frame, own, method, **weights),
+            tables(other.iloc[order], own[order], method, **others),
+        )
         for expected, found in zip(*pairs, strict=True):
             if "covariate" in expected:
                 expected = expected[expected["covariate"] != "(intercept)"]
@@ -87,3 +90,21 @@ def check(expected, found, place, unit):
                 values = values - place * (is_own if name != "stderr" else 0)
                 atol += 2.0 * np.spacing(abs(place))
         np.testing.assert_allclose(values, expected[name], 1e-6, atol, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("tables", "method"), OF_CLASSES)
+def test_weights_are_repeated_rows(tables, method):
+    """Only permutations differ."""
+    own, frame, weights = drawn(generator("repeated", tables.__name__, method))
+    rows = np.repeat(np.arange(N), weights.pop("sample_weight"))
+    others = {
+        "sample_weight": None,
+        "sampling_weight": weights["sampling_weight"][rows],
+    }
+    weights["sample_weight"] = np.bincount(rows)
+    known = tables(frame, own, method, **weights)
+    repeated = tables(frame.iloc[rows], own[rows], method, **others)
+    for one, other in zip(known, repeated, strict=True):
+        names = [name for name in one if name in (*WITH_UNIT[:4], "chi2")]
+        np.testing.assert_allclose(one[names], other[names], 1e-4, 1e-6)
