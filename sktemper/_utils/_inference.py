@@ -157,10 +157,8 @@ def exceedance(statistics, permuted, least):
         min=ROUNDING * mean
     )
     shape = np.clip(2.0 - ratio, ROUNDING, 1.0 - ROUNDING)
-    logs = np.log1p(
-        shape * np.maximum(statistics - top[0], 0.0) / (mean * (1.0 - shape))
-    )
-    tail = N_TAIL / len(permuted) * np.exp(-logs / shape)
+    beyond = np.maximum(statistics - top[0], 0.0) / (mean * (1.0 - shape))
+    tail = N_TAIL / len(permuted) * stats.genpareto.sf(beyond, shape)
     tail = np.minimum(np.maximum(tail, least), shares)
     return np.where(larger < FEW_LARGER, tail, shares)
 

@@ -200,10 +200,8 @@ def _holm(p_values):
     order = np.argsort(p_values, axis=0)
     factors = np.arange(len(p_values), 0, -1)[:, None]
     ordered = np.take_along_axis(p_values, order, axis=0) * factors
-    adjusted = np.empty_like(p_values)
-    ordered = np.minimum(np.maximum.accumulate(ordered, axis=0), 1.0)
-    np.put_along_axis(adjusted, order, ordered, axis=0)
-    return adjusted
+    adjusted = np.minimum(np.maximum.accumulate(ordered, axis=0), 1.0)
+    return np.take_along_axis(adjusted, np.argsort(order, axis=0), axis=0)
 
 
 @check_arguments(n_sweeps=[WholeNumber(10), None], random_state=["random_state"])

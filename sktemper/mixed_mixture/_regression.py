@@ -151,7 +151,10 @@ class ClassRegression:
         average = functools.partial(_effects, design, Z, weight / weight.sum())
         steps = STEP / np.maximum(np.abs(design.scaled(Z)).max(axis=0), 1.0)
         steps = np.diag(np.tile(steps, len(free)))[np.repeat(free, len(steps))]
-        slopes = differences(average, coef, steps.reshape(-1, *coef.shape))
+        steps = steps.reshape(-1, *coef.shape)
+        changes = [average(coef + step) - average(coef - step) for step in steps]
+        slopes = np.reshape(changes, (len(steps), -1))
+        slopes /= 2.0 * steps.max(axis=(1, 2))[:, None]
         effects, variances = average(coef), np.diag(slopes.T @ covariance @ slopes)
         errors = np.sqrt(variances).reshape(effects.shape)
         permuted = self._permuted.of(np.eye(coef.shape[1])[1:])
@@ -162,13 +165,6 @@ class ClassRegression:
             **_uncertainty(effects, errors, permuted, interval),
         }
         return data_frame(output, columns)
-
-
-def differences(function, place, steps):
-    """Return central differences of a function, a row for each step."""
-    both = ((function(place + step), function(place - step)) for step in steps)
-    pairs = zip(both, steps, strict=True)
-    return np.array([(a - b).ravel() / (2.0 * step.max()) for (a, b), step in pairs])
 
 
 def _uncertainty(values, errors, permuted, interval):
@@ -308,22 +304,13 @@ def class_regression(
     design.set_units(middle, np.where(high > low, high - low, design.spread))
     logit = _Logit(design.scaled(Z), samples, kept != reference, method)
     found = logit.optimum()
-    inner = logit.covariance(found)
+    scaled = logit.coefficients(found), logit.covariance(found)
     units = np.kron(np.eye(len(kept) - 1), design.units)
-    covariance = units @ inner @ units.T
-    return ClassRegression(
-        kept,
-        int(reference),
-        design.names,
-        logit.coefficients(units @ found),
-        logit.coefficients(np.sqrt(np.diag(covariance))),
-        covariance,
-        samples.errors,
-        design,
-        (logit.coefficients(found), inner),
-        sizes,
-        permuted,
-    )
+    covariance = units @ scaled[1] @ units.T
+    pair = units @ found, np.sqrt(np.diag(covariance))
+    results = *map(logit.coefficients, pair), covariance, samples.errors
+    private = design, scaled, sizes, permuted
+    return ClassRegression(kept, int(reference), design.names, *results, *private)
 
 
 def _linear(Z, samples):
