@@ -26,10 +26,8 @@ def drawn(random):
     x = np.rint(2.0**16 * (x + 0.3 * y)) / 2.0**16
     group = random.choice(["a", "b", "c"], p=[0.2, 0.3, 0.5], size=N)
     posteriors = 0.85 * np.eye(3)[y] + 0.05
-    weights = {
-        "sample_weight": random.integers(1, 4, N),
-        "sampling_weight": random.gamma(4.0, size=N),
-    }
+    counts, ratios = random.integers(1, 4, N), random.gamma(4.0, size=N)
+    weights = {"sample_weight": counts, "sampling_weight": ratios}
     return posteriors, pd.DataFrame({"x": x, "group": group}), weights
 
 
@@ -49,8 +47,7 @@ def topic_tables(frame, *_, **__):
     return found.table(), found.shares(frame[:9]), found.tests(["x"]), found.tests()
 
 
-TABLES = class_tables, outcome_tables
-OF_CLASSES = list(itertools.product(TABLES, ("ml", "bch")))
+OF_CLASSES = list(itertools.product((class_tables, outcome_tables), ("ml", "bch")))
 
 
 @pytest.mark.every(4)
@@ -66,11 +63,9 @@ def test_places_and_units_do_not_matter(tables, method, place, unit):
         order = np.arange(N) if method is None else random.permutation(N)
         others = {name: part[order] for name, part in weights.items()}
         others["sampling_weight"] *= random.choice([1e-12, 1.0, 1e300])
-        pairs = (
-            tables(frame, own, method, **weights),
-            tables(other.iloc[order], own[order], method, **others),
-        )
-        for expected, found in zip(*pairs, strict=True):
+        known = tables(frame, own, method, **weights)
+        again = tables(other.iloc[order], own[order], method, **others)
+        for expected, found in zip(known, again, strict=True):
             if "covariate" in expected:
                 expected = expected[expected["covariate"] != "(intercept)"]
             check(expected, found.loc[expected.index], place, unit)
@@ -97,12 +92,9 @@ def check(expected, found, place, unit):
 def test_weights_are_repeated_rows(tables, method):
     """Only permutations differ."""
     own, frame, weights = drawn(generator("repeated", tables.__name__, method))
-    rows = np.repeat(np.arange(N), weights.pop("sample_weight"))
-    others = {
-        "sample_weight": None,
-        "sampling_weight": weights["sampling_weight"][rows],
-    }
-    weights["sample_weight"] = np.bincount(rows)
+    rows = np.repeat(np.arange(N), weights["sample_weight"])
+    others = {name: part[rows] for name, part in weights.items()}
+    others["sample_weight"] = None
     known = tables(frame, own, method, **weights)
     repeated = tables(frame.iloc[rows], own[rows], method, **others)
     for one, other in zip(known, repeated, strict=True):

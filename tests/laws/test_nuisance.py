@@ -116,7 +116,7 @@ NUISANCES = {
     "integer": (constant(7), ALL - {"BernoulliMixture"}, "'constant'"),
     "zero": (constant(0), ALL, "'constant'"),
     "one": (constant(1), ALL, "'constant'"),
-    # 200 columns of one value still merge the components of Student mixtures
+    # Student mixtures merge components of 200 such columns
     "zeros and ones": (constants, MIXED | {"GaussianMixture", "BernoulliMixture"}, "-"),
     "fraction": (constant(3.4), FRACTIONS, "'constant'"),
     "text": (constant("a"), MIXED, "'constant'"),

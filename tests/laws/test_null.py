@@ -40,8 +40,7 @@ from .test_alignment import members
 
 N = 200
 N_DRAWS = 10 * LENGTH
-#: p-values that are half of what they should be are all below the first level, of which
-#: 400 draws see a share of .62 or more.
+#: Halves of p-values are below the first, of which 400 draws see a share of .62.
 LEVELS = 0.5, 0.05, 0.005
 #: Number of judgements of all tests, each of the levels and of the intervals.
 N_JUDGED = 325 * (len(LEVELS) + 1)
