@@ -389,7 +389,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If weights leave at most one row for each component.
+            If weights leave at most one row for each component, or are all equal and
+            not 1.
         ConvergenceWarning
             If the fit ended above T=1, if much of its random start is left, or for
             another reason that the message states, such as empty or equal topics.

@@ -485,7 +485,8 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         Warns
         -----
         UserWarning
-            If weights leave at most one row for each component.
+            If weights leave at most one row for each component, or are all equal and
+            not 1.
         ConvergenceWarning
             If the fit ended above T=1, or for another reason that the message states,
             such as equal topics.
