@@ -308,8 +308,8 @@ def test_the_kernel_of_wishart_terms(d):
     freedom = d - 1 + np.array([1e-3, 0.5, 1, 2, 10, 1e4, 1e9, 1e14, 1e16, 1e30, 1e100])
     precision = np.geomspace(1e-5, 1e9, len(freedom))
     log_determinants = np.linspace(-50, 50, len(freedom))
-    logs, normalisers, densities = wishart_kernels.wishart_terms(
-        d, precision, freedom, log_determinants
+    logs, normalisers, densities = wishart_kernels.precision_terms(
+        0, d, precision, freedom, log_determinants
     )
     expected = log_determinants + d * np.log(2)
     expected = expected + psi(0.5 * (freedom[:, None] - np.arange(d))).sum(axis=1)

@@ -85,28 +85,29 @@ def centred(
     return means, inverse_scales
 
 
-def wishart_terms(
+def precision_terms(
+    int law,
     intptr_t n_features,
     const double[::1] precision,
     const double[::1] freedom,
     const double[::1] log_determinants,
 ):
-    """Return the terms of Normal-Wishart distributions in lower bounds.
-
-    See `WishartPrecision.terms`.
-    """
+    """Return the terms of distributions in lower bounds, see `WishartPrecision.terms`."""
     cdef intptr_t n = freedom.shape[0]
     out = np.empty((3, n))
     if n == 0:
         return tuple(out)
     cdef double[:, ::1] results = out
+    cdef double[::1] scratch = np.empty(2 * n * n_features + n)
     with nogil:
-        SIMD.wishart_terms_f64(
-            n,
+        SIMD.precision_terms_f64(
+            law,
             n_features,
+            n,
             &precision[0],
             &freedom[0],
             &log_determinants[0],
+            &scratch[0],
             &results[0, 0],
             &results[1, 0],
             &results[2, 0],
@@ -114,18 +115,16 @@ def wishart_terms(
     return tuple(out)
 
 
-def wishart_bounds(
+def precision_bounds(
     intptr_t n_features,
+    double shift,
     double power,
     tuple q,
     tuple p,
     const double[::1] traces,
     const double[::1] squares,
 ):
-    """Return power * E log p - E log q of Normal-Wishart distributions, (n,).
-
-    See `WishartPrecision.bounds`.
-    """
+    """Return power * E log p - E log q of distributions, see `WishartPrecision.bounds`."""
     cdef const double *of_q[4]
     cdef const double *of_p[4]
     cdef const double[::1] values
@@ -136,9 +135,10 @@ def wishart_bounds(
         of_p[i] = &values[0]
     out = np.empty(traces.shape[0])
     cdef double[::1] bounds = out
-    SIMD.wishart_bounds_f64(
+    SIMD.precision_bounds_f64(
         traces.shape[0],
         n_features,
+        shift,
         power,
         of_q,
         of_p,

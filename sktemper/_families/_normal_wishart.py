@@ -8,7 +8,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, polygamma, psi
+from scipy.special import polygamma, psi
 
 from .._utils._cache import LastCall
 from ..model._contract import IllDefined
@@ -93,9 +93,8 @@ class WishartPrecision:
         These are E log |Lambda|; the logarithm of the density's normaliser, without the
         factor |Lambda|; and the expected log density of samples at distance 0.
         """
-        return _kernels.wishart_terms(
-            self.n_features, precision, freedom, log_determinants
-        )
+        given = precision, freedom, log_determinants
+        return _kernels.precision_terms(self.number, self.n_features, *given)
 
     def bounds(self, power, q, p, traces, squares):
         """Return power * E log p - E log q of each component.
@@ -103,7 +102,8 @@ class WishartPrecision:
         ``q`` and ``p`` have precisions of means, degrees of freedom, and the first two
         of `terms`; for the others see `Covariance.traces_and_squares`.
         """
-        return _kernels.wishart_bounds(self.n_features, power, q, p, traces, squares)
+        D, shift = self.n_features, self.shift
+        return _kernels.precision_bounds(D, shift, power, q, p, traces, squares)
 
     def exponent(self, freedom):
         """Return the exponent of a predictive density, without its negative sign."""
@@ -139,28 +139,6 @@ class GammasPrecision(WishartPrecision):
     def halves(self, freedom):
         return 0.5 * np.asarray(freedom)[..., None]
 
-    def log_gammas(self, freedom):
-        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
-        halves = 0.5 * freedom
-        return self.n_features * (gammaln(halves) + halves * LOG_2)
-
-    def terms(self, precision, freedom, log_determinants):
-        D = self.n_features
-        log_precisions = self.expected_log(freedom) + log_determinants
-        log_normalisers = 0.5 * D * (np.log(precision) - LOG_2_PI)
-        log_normalisers = log_normalisers - 0.5 * freedom * log_determinants
-        log_normalisers = log_normalisers - self.log_gammas(freedom)
-        log_densities = 0.5 * (log_precisions - D * (LOG_2_PI + 1.0 / precision))
-        return log_precisions, log_normalisers, log_densities
-
-    def bounds(self, power, q, p, traces, squares):
-        D = self.n_features
-        precision, nu, log_precision, log_q = q
-        log_q = log_q + 0.5 * ((nu - self.shift) * log_precision - D * (1.0 + nu))
-        log_p = p[3] + 0.5 * (p[1] - self.shift) * log_precision
-        log_p = log_p - 0.5 * p[0] * (D / precision + nu * squares) - 0.5 * nu * traces
-        return power * log_p - log_q
-
     is_product = True
 
     def log_student(self, freedom, log_determinants, spread):
@@ -191,10 +169,6 @@ class GammaPrecision(GammasPrecision):
 
     def halves(self, freedom):
         return 0.5 * self.n_features * np.asarray(freedom)[..., None]
-
-    def log_gammas(self, freedom):
-        halves = 0.5 * self.n_features * freedom
-        return gammaln(halves) - halves * math.log(0.5 * self.n_features)
 
     is_product = False
 

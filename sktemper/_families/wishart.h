@@ -2,12 +2,13 @@
  * bounds.  Computations are in float64 for both types REAL. */
 #include "gaussian_lanes.h"
 #include "mixture_ascent.h"
+#include "precision_laws.h"
 #include "sparse_products.h"
 
 /* Computes the lower triangular F with F^T F = matrix^-1, unless `factors` is NULL, and
- * log |matrix^-1|, for symmetric matrices.  Only the lower triangles of the matrices are read.  `scratch` has memory for two
- * triangles and a vector in each lane.  Returns the number of matrices that are not positive
- * definite. */
+ * log |matrix^-1|, for symmetric matrices.  Only the lower triangles of the matrices are read.
+ * `scratch` has memory for two triangles and a vector in each lane.  Returns the number of matrices
+ * that are not positive definite. */
 LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                                     const double *restrict matrices,
                                     double *restrict factors,
@@ -114,57 +115,30 @@ LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restric
     }
 }
 
-/* Computes terms of Normal-Wishart distributions in `d` dimensions: E log |precision|, the
- * logarithm of the density's normaliser without the factor |precision|, and the expected log
- * density of samples at distance 0 from the mean. */
-LOOP void NAME(wishart_terms)(intptr_t n, intptr_t d, const double *restrict precision,
-                              const double *restrict freedom,
-                              const double *restrict log_determinants,
-                              double *restrict log_precisions,
-                              double *restrict log_normalisers,
-                              double *restrict log_densities)
+/* See `law_terms`; the scratch memory has 2 n d + n numbers. */
+LOOP void NAME(precision_terms)(int law, intptr_t d, intptr_t n, const double *precision,
+                                const double *freedom, const double *log_determinants,
+                                double *scratch, double *log_precisions,
+                                double *log_normalisers, double *log_densities)
 {
-    const double log_2 = 0.693147180559945309417, log_pi = 1.14472988584940017414;
-    for (intptr_t first = 0; first < n; first += LANES) {
-        const intptr_t width = n - first < LANES ? n - first : LANES;
-        double digammas[LANES] = {0}, gammas[LANES] = {0}, halves[LANES], logs[LANES];
-        for (intptr_t i = 0; i < d; i++) {
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                halves[lane] =
-                    0.5 * (freedom[first + (lane < width ? lane : width - 1)] - (double)i);
-            log_gamma_f64(LANES, halves, logs);
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                gammas[lane] += log_gamma_of_any(halves[lane], logs[lane]);
-            digamma_f64(LANES, halves, logs);
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                digammas[lane] += logs[lane];
-        }
-        for (intptr_t lane = 0; lane < width; lane++) {
-            const intptr_t k = first + lane;
-            const double log_scale = d * log_2 + log_determinants[k];
-            log_precisions[k] = digammas[lane] + log_scale;
-            log_normalisers[k] = 0.5 * d * (log(precision[k]) - log_2 - log_pi)
-                                 - 0.5 * freedom[k] * log_scale - gammas[lane]
-                                 - 0.25 * d * (d - 1) * log_pi;
-            log_densities[k] =
-                0.5 * (log_precisions[k] - d * (log_2 + log_pi + 1 / precision[k]));
-        }
-    }
+    law_terms(law, d, n, precision, freedom, log_determinants, scratch, scratch + n * d,
+              scratch + 2 * n * d, log_precisions, log_normalisers, log_densities);
 }
 
-/* bounds = power * E log p - E log q for each of `n` distributions q.  Both q and p have the
- * results of `wishart_terms`.  For traces and squares, see `traces_and_squares`: F are the
- * factors of q, the matrices are inverse scales of p, and the vectors are differences of the
- * means of q and p. */
-LOOP void NAME(wishart_bounds)(intptr_t n, intptr_t d, double power,
-                               const double *const *q, const double *const *p,
-                               const double *restrict traces,
-                               const double *restrict squares, double *restrict bounds)
+/* bounds = power * E log p - E log q for each of `n` distributions q, of which `shift` is that of
+ * the law.  Both q and p have precisions, degrees of freedom, and the first two results of
+ * `precision_terms`.  For traces and squares, see `traces_and_squares`: F are the factors of q, the
+ * matrices are inverse scales of p, and the vectors are differences of the means of q and p. */
+LOOP void NAME(precision_bounds)(intptr_t n, intptr_t d, double shift, double power,
+                                 const double *const *q, const double *const *p,
+                                 const double *restrict traces,
+                                 const double *restrict squares, double *restrict bounds)
 {
     for (intptr_t k = 0; k < n; k++) {
         const double precision = q[0][k], nu = q[1][k], log_precision = q[2][k];
-        const double log_q = q[3][k] + 0.5 * (nu - d) * log_precision - 0.5 * d * (1 + nu);
-        const double log_p = p[3][k] + 0.5 * (p[1][k] - d) * log_precision
+        const double log_q =
+            q[3][k] + 0.5 * (nu - shift) * log_precision - 0.5 * d * (1 + nu);
+        const double log_p = p[3][k] + 0.5 * (p[1][k] - shift) * log_precision
                              - 0.5 * p[0][k] * (d / precision + nu * squares[k])
                              - 0.5 * nu * traces[k];
         bounds[k] = power * log_p - log_q;

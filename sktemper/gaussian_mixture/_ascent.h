@@ -12,10 +12,8 @@
 static const struct {
     int full, each, common;
 } FORMS[] = {{1, 1, 0}, {0, 1, 0}, {0, 0, 0}, {1, 1, 1}};
-enum { WISHART, GAMMAS, GAMMA };
 enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_SCALES = 8 };
 
-#define LOG_2_ 0.693147180559945309417
 /* Numbers of rows above which components count for learned priors, see `update_hyper`. */
 #define USED_ROWS 0.5
 #define OCCUPIED_ROWS 1e-3
@@ -167,62 +165,13 @@ static ascent_room room_of_section(const ascent_block *b, intptr_t i)
     return room;
 }
 
-/* -- laws of the precisions, see `WishartPrecision` ------------------------------------ */
-
-/* Computes E log |precision| of the identity, and the logarithms of Gamma functions of the
- * normaliser, for n degrees of freedom.  Either result may be NULL. */
-static void law_values(const ascent_block *b, const ascent_room *room, intptr_t n,
-                       const double *freedom, double *expected, double *gammas)
-{
-    const intptr_t D = b->n_features, width = b->law == WISHART ? D : 1;
-    for (intptr_t i = 0; i < n; i++)
-        for (intptr_t d = 0; d < width; d++)
-            room->halves[i * width + d] =
-                0.5 * (b->law == GAMMA ? D * freedom[i] : freedom[i] - (double)d);
-    if (expected) {
-        digamma_f64(n * width, room->halves, room->values);
-        for (intptr_t i = 0; i < n; i++) {
-            double sum = 0;
-            for (intptr_t d = 0; d < width; d++)
-                sum += room->values[i * width + d];
-            expected[i] = b->law == WISHART  ? sum + D * LOG_2_
-                          : b->law == GAMMAS ? D * (sum + LOG_2_)
-                                             : D * (sum - log(0.5 * D));
-        }
-    }
-    if (gammas) {
-        log_gamma_f64(n * width, room->halves, room->values);
-        for (intptr_t i = 0; i < n; i++) {
-            double sum = 0;
-            for (intptr_t d = 0; d < width; d++)
-                sum += log_gamma_of_any(room->halves[i * width + d],
-                                        room->values[i * width + d]);
-            const double half = room->halves[i * width];
-            gammas[i] = b->law == WISHART  ? sum + 0.5 * D * LOG_2_ * freedom[i]
-                        : b->law == GAMMAS ? D * (sum + half * LOG_2_)
-                                           : sum - half * log(0.5 * D);
-        }
-    }
-}
-
 /* Computes the terms of n components from the other parts of their usual form. */
-static void law_terms(const ascent_block *b, const ascent_room *room, intptr_t n,
+static void add_terms(const ascent_block *b, const ascent_room *room, intptr_t n,
                       usual_form *usual)
 {
-    const double D = (double)b->n_features;
-    const double constant =
-        b->law == WISHART ? 0.25 * D * (D - 1) * 1.14472988584940017414 : 0;
-    double *gammas = room->more;
-    law_values(b, room, n, usual->freedom, usual->log_precisions, gammas);
-    for (intptr_t k = 0; k < n; k++) {
-        const double log_determinant = usual->log_determinants[k];
-        usual->log_precisions[k] += log_determinant;
-        usual->log_normalisers[k] = 0.5 * D * (log(usual->precision[k]) - LOG_2_PI_)
-                                    - 0.5 * usual->freedom[k] * log_determinant - gammas[k]
-                                    - constant;
-        usual->log_densities[k] =
-            0.5 * (usual->log_precisions[k] - D * (LOG_2_PI_ + 1 / usual->precision[k]));
-    }
+    law_terms(b->law, b->n_features, n, usual->precision, usual->freedom,
+              usual->log_determinants, room->halves, room->values, room->more,
+              usual->log_precisions, usual->log_normalisers, usual->log_densities);
 }
 
 /* -- matrices in the form of the covariance type, see `Covariance` ----------------------- */
@@ -367,7 +316,7 @@ static int usual_of(const ascent_block *b, const ascent_room *room, double *comp
         return 1;
     for (intptr_t k = 1; room->is_common && k < K; k++)
         usual->log_determinants[k] = usual->log_determinants[0];
-    law_terms(b, room, K, usual);
+    add_terms(b, room, K, usual);
     return 0;
 }
 
@@ -382,7 +331,7 @@ static int usual_prior(const ascent_block *b, ascent_room *room, const learned_f
     memcpy(prior->inverse, hyper->covariance, (size_t)room->entries * sizeof(double));
     if (factors_of(room, 1, prior->inverse, prior->factors, prior->log_determinants))
         return 1;
-    law_terms(b, room, 1, prior);
+    add_terms(b, room, 1, prior);
     return 0;
 }
 
@@ -439,7 +388,7 @@ static double freedom_slope(const ascent_block *b, const ascent_room *room, doub
 {
     const double freedom = room->least + exp(log_free);
     double expected;
-    law_values(b, room, 1, &freedom, &expected, 0);
+    law_values(b->law, b->n_features, 1, &freedom, room->halves, room->values, &expected, 0);
     return mean_log + (is_learned ? b->n_features * log(freedom) : 0) - expected;
 }
 
@@ -588,7 +537,7 @@ static double evidence_of_prior(const ascent_block *b, const ascent_room *room, 
         room->inverse[e] = room->scatter[e] + hyper->covariance[e % room->entries];
     if (factors_of(room, n + 1, room->inverse, 0, room->dets))
         return -HUGE_VAL;
-    law_values(b, room, n + 1, freedom, 0, gammas);
+    law_values(b->law, b->n_features, n + 1, freedom, room->halves, room->values, 0, gammas);
     for (intptr_t k = 0; k <= n; k++) {
         const double own = 0.5 * freedom[k] * room->dets[k] + gammas[k];
         if (k == 0)
@@ -768,7 +717,7 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
 /* The log normaliser of a component. */
 static double log_normaliser_at(const ascent_room *room, const usual_form *usual, intptr_t k)
 {
-    const double constant = 0.5 * (double)room->n_features * LOG_2_PI_;
+    const double constant = 0.5 * (double)room->n_features * LOG_TWO_PI;
     return -usual->log_normalisers[k] - constant * (usual->freedom[k] - room->shift);
 }
 
@@ -894,7 +843,6 @@ static double global_bound(const ascent_block *b, ascent_room *room)
     return bound - 0.5 * inner_product(room, scales, p->inverse);
 }
 #include "_scales.h"
-#undef LOG_2_
 #undef USED_ROWS
 #undef OCCUPIED_ROWS
 #undef COMMON_FREE

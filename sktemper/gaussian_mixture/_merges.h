@@ -110,7 +110,7 @@ static void expected_of_clusters(const ascent_block *b, const ascent_room *room,
         own[0] = -0.5 * (D / q->precision[k] + nu * square);
         for (intptr_t e = 0; e < room->stored && !room->is_full; e++)
             *second++ = -0.5 * (double)(D / room->stored) * nu * scale[e * D + e];
-        *second = 0.5 * (q->log_precisions[k] - D * LOG_2_PI_);
+        *second = 0.5 * (q->log_precisions[k] - D * LOG_TWO_PI);
     }
 }
 
