@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from .._families import DONE_BY_KERNEL, ILL_DEFINED, Mixture
+from .._families import ILL_DEFINED, Mixture
 from ..model import IllDefined, Stopped
 from ..model._contract import Ascent
 from . import _kernels
-from ._gaps import GappedRows
 from ._priors import kernel_priors, with_learned
 
 
@@ -62,15 +61,3 @@ class GaussianAscent(Ascent):
         if scales is not None:
             hyper = hyper._replace(freedom_of_scales=scales.copy())
         return globals_, hyper
-
-
-def ascent(model, block, hyper, row_weight):
-    """Return a `GaussianAscent`, or None if the rows or the model need single steps.
-
-    Rows with gaps do, and models of which a method is replaced.
-    """
-    if isinstance(block, GappedRows) or hyper.is_diagonal or hyper.is_noisy:
-        return None
-    if not DONE_BY_KERNEL.isdisjoint(vars(model)):
-        return None
-    return GaussianAscent(model, block, row_weight)

@@ -17,7 +17,6 @@ from sklearn.utils import check_array
 
 from .._families._counts import log_rising
 from .._utils._linalg import tiled_matmul
-from ._ascent import ascent
 from ._model import GaussianMixtureModel
 from ._priors import LEAST_FREE, MOST_FREE
 from ._starts import FLOOR, NO_WIDTH
@@ -413,9 +412,6 @@ class LowRankMixtureModel(GaussianMixtureModel):
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         return super().initial_globals(self._scores(X), random, hyper, sample_weight)
-
-    def ascent(self, block, hyper, row_weight=None):
-        return ascent(self, block, hyper, row_weight)
 
     def global_bound(self, globals_, hyper, *powers):
         return super().global_bound(globals_, hyper, *powers) + self.log_constant

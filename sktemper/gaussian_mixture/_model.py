@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 
 from .._families import (
     COVARIANCES,
+    DONE_BY_KERNEL,
     ILL_DEFINED,
     USED,
     Mixture,
@@ -23,7 +24,7 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._validation import check_init, check_values
 from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
-from ._ascent import ascent
+from ._ascent import GaussianAscent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._merges import MARGIN, Partition, agglomerated
 from ._normality import are_normal
@@ -394,10 +395,14 @@ class GaussianMixtureModel(MixtureModel):
         )
 
     def ascent(self, block, hyper, row_weight=None):
-        """Return an `Ascent` on a block, or None if it needs single steps."""
-        if type(self) is not GaussianMixtureModel:
+        """Return an `Ascent` on a block, or None if it needs single steps.
+
+        Rows with gaps do, and models of which a method is replaced.
+        """
+        is_gapped = isinstance(block, GappedRows) or hyper.is_diagonal or hyper.is_noisy
+        if is_gapped or not DONE_BY_KERNEL.isdisjoint(vars(self)):
             return None
-        return ascent(self, block, hyper, row_weight)
+        return GaussianAscent(self, block, row_weight)
 
     def most_sections(self, n_rows):
         """Return a number of sections whose memory is at most that of the rows."""

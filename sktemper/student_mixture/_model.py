@@ -20,7 +20,6 @@ from scipy.special import gammaln, polygamma, psi
 
 from .._families import ONCE, USED, Mixture, softmax
 from .._utils._cache import LastCall, are_same_objects
-from ..gaussian_mixture._ascent import ascent
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
 from ..gaussian_mixture._kernels import FACTORS_OF_SCALED, FARTHEST, RANGE_OF_SCALED
 from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
@@ -259,9 +258,6 @@ class StudentMixtureModel(GaussianMixtureModel):
         shares, _ = _shares(np.where(counts >= least, local.logs, NEVER))
         scales = (shares * local.scales).sum(axis=1)
         return ScaledRows(rows, scales, shares @ np.log(self.freedom_of(hyper)))
-
-    def ascent(self, block, hyper, row_weight=None):
-        return ascent(self, block, hyper, row_weight)
 
     def fits_well(self, globals_, hyper, block, row_weight=None):
         return False  # heavy tails are no misfit
