@@ -110,16 +110,6 @@ class GappedRows:
         gapped = np.flatnonzero(self.n_missing)
         return complete, self.rows[complete], gapped, GappedRows(self.rows[gapped])
 
-    def joined(self, of_complete, of_gapped):
-        """Return the joined results of two functions, of the two `divided` blocks."""
-        complete, rows, gapped, own = self.divided
-        found = of_gapped(own)
-        if not len(complete):
-            return found
-        out = np.empty((len(self), *found.shape[1:]), dtype=found.dtype)
-        out[gapped], out[complete] = found, of_complete(rows)
-        return out
-
     def shift(self, origin):
         """Return rows minus an origin in float64, with 0 for missing values."""
         return np.where(self.missing, 0.0, self.rows - origin)
@@ -135,6 +125,19 @@ class GappedRows:
             return [(slice(None), self)]
         parts = [slice(start, start + step) for start in range(0, len(self), step)]
         return [(part, GappedRows(self.rows[part])) for part in parts]
+
+
+def joined(block, of_complete, of_gapped):
+    """Return the joined results of two functions, of rows without and with gaps."""
+    if not isinstance(block, GappedRows):
+        return of_complete(block)
+    complete, rows, gapped, own = block.divided
+    found = of_gapped(own)
+    if not len(complete):
+        return found
+    out = np.empty((len(block), *found.shape[1:]), dtype=found.dtype)
+    out[gapped], out[complete] = found, of_complete(rows)
+    return out
 
 
 class Conditional(NamedTuple):
@@ -243,9 +246,7 @@ class WithGaps:
 
     def log_likelihoods(self, block, tables):
         known = functools.partial(super().log_likelihoods, tables=tables)
-        if not isinstance(block, GappedRows):
-            return known(block)
-        return block.joined(known, lambda own: self._log_likelihoods(own, tables))
+        return joined(block, known, lambda own: self._log_likelihoods(own, tables))
 
     def _log_likelihoods(self, block, tables):
         squares, log_determinants = self._distances(block, tables.usual)
@@ -256,27 +257,19 @@ class WithGaps:
         known = functools.partial(
             super().log_predictive, tables=tables, log_weights=log_weights
         )
-        if not isinstance(block, GappedRows):
-            return known(block)
         usual = tables.usual
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
         spread = (usual.precision + 1.0) / usual.precision
         function = self._product if self.law.is_product else self._student
-        return block.joined(
-            known, lambda own: function(own, usual, nu, spread) + log_weights
+        return joined(
+            block, known, lambda own: function(own, usual, nu, spread) + log_weights
         )
 
     def log_mixture(self, block, tables, log_weights):
-        known = functools.partial(
-            super().log_mixture, tables=tables, log_weights=log_weights
-        )
-        if not isinstance(block, GappedRows):
-            return known(block)
-        return block.joined(
-            known,
-            lambda own: logsumexp(
-                self.log_predictive(own, tables, log_weights), axis=1
-            ),
+        given = {"tables": tables, "log_weights": log_weights}
+        known = functools.partial(super().log_mixture, **given)
+        return joined(
+            block, known, lambda own: logsumexp(self.log_predictive(own, **given), 1)
         )
 
     def _student(self, block, usual, nu, spread):
