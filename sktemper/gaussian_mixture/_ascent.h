@@ -1,7 +1,7 @@
 /* Ascent of a Gaussian mixture: several steps of coordinate ascent on all samples in one call,
  * with learned priors, lower bounds, and the decision to give up.  Samples are processed by the
  * loops of single local steps.  Everything else is in float64, and is compiled once.  The
- * methods of `GaussianMixtureModel` are the reference, and have the same names. */
+ * methods of `GaussianMixtureModel` are the reference of steps, and have the same names. */
 #ifndef SKTEMPER_GAUSSIAN_ASCENT_H
 #define SKTEMPER_GAUSSIAN_ASCENT_H
 
@@ -381,7 +381,7 @@ static void target_components(const ascent_block *b, const ascent_room *room,
     }
 }
 
-/* -- learned priors, see `_priors.py` ------------------------------------------------------ */
+/* -- learned priors ------------------------------------------------------------------------ */
 
 static double freedom_slope(const ascent_block *b, const ascent_room *room, double mean_log,
                             int is_learned, double log_free)
@@ -449,7 +449,7 @@ static double best_freedom(const ascent_block *b, const ascent_room *room, doubl
     return room->least + exp(x);
 }
 
-/* The precision of the means, see `learned_priors`. */
+/* The best precision of the means, kappa. */
 static double best_precision(const ascent_block *b, const ascent_room *room,
                              const usual_form *usual)
 {
@@ -525,7 +525,8 @@ static void copy_learned(const ascent_room *room, const learned_form *from, lear
     memcpy(to->covariance, from->covariance, (size_t)room->entries * sizeof(double));
 }
 
-/* The function that `evidence_of_priors` returns. */
+/* The evidence of n components given other priors, up to a constant, after `begin_evidence`.  It
+ * needs no natural parameters. */
 static double evidence_of_prior(const ascent_block *b, const ascent_room *room, intptr_t n,
                                 const learned_form *hyper)
 {
@@ -549,7 +550,7 @@ static double evidence_of_prior(const ascent_block *b, const ascent_room *room, 
 }
 
 /* matrix += what another precision of the means changes in the inverse scale of component k,
- * divided by n; see `_shift` in `_priors.py`. */
+ * divided by n. */
 static void add_shift(const ascent_block *b, const ascent_room *room, const usual_form *usual,
                       intptr_t k, double precision, double n, double *matrix)
 {
@@ -561,7 +562,8 @@ static void add_shift(const ascent_block *b, const ascent_room *room, const usua
               matrix);
 }
 
-/* See `_common_prior` in `_priors.py`; returns whether the covariance is ill-defined. */
+/* Computes the prior of a common covariance with the highest evidence: the expectation of the
+ * precision is then the best estimate from the samples.  Returns whether it is ill-defined. */
 static int common_prior(const ascent_block *b, ascent_room *room, const usual_form *usual)
 {
     const intptr_t K = b->n_components, D = b->n_features, E = room->entries;
@@ -615,7 +617,11 @@ static int better(const ascent_block *b, ascent_room *room, intptr_t n, double *
     return 1;
 }
 
-/* See `searched`; replaces `learned` by better priors. */
+/* Replaces `learned`, the priors after a round of learning, by priors of higher evidence.
+ *
+ * If the prior is equivalent to more samples than a component has, a round moves the priors
+ * toward the optimum only by a small and known share of the distance.  Therefore the changes are
+ * divided by this share.  A line search follows if the degrees of freedom change fast. */
 static void search_priors(const ascent_block *b, ascent_room *room, double mean_rows,
                           const usual_form *usual)
 {
