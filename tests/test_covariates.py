@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from fits import SCHEDULE, PressingAt, assert_same_fit
+from fits import PressingAt
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment, minimize_scalar
 from scipy.special import gammaln, psi
@@ -348,19 +348,6 @@ def test_cells_without_training_rows_have_the_common_prior():
     assert len(lda.state_.globals_.cells) == 1 and len(lda.cells_) == 3
     np.testing.assert_allclose(lda.cell_prior_, [lda.doc_topic_prior_] * 3)
     np.testing.assert_array_equal(lda.cell_shares_[1], lda.cell_shares_[2])
-
-
-def test_an_interrupted_fit_continues():
-    X, cells, _, _ = documents(400)
-    options = {"n_components": 4, "max_iter": 4, "batch_size": 100, "random_state": 0}
-    whole = AnnealedLDA(schedule=SCHEDULE, **options).fit(X, covariates=cells)
-    lda = AnnealedLDA(schedule=PressingAt(6), warm_start=True, **options)
-    with pytest.raises(KeyboardInterrupt):
-        lda.fit(X, covariates=cells)
-    assert lda.n_batch_iter_ == 6
-    lda.set_params(schedule=SCHEDULE).fit(X, covariates=cells)
-    assert_same_fit(lda, whole)
-    np.testing.assert_array_equal(lda.cell_prior_, whole.cell_prior_)
 
 
 def test_a_search_routes_covariates():

@@ -9,7 +9,6 @@ from fits import documents_of, fitted_model
 from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
-from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -27,8 +26,6 @@ from sktemper.tempering import GlobalTempering, LocalTempering, SizedPartition
 from sktemper.testing import check_model
 
 WEIGHTS = ("dirichlet_distribution", "dirichlet_process")
-MULTINOMIAL = (TemperedMultinomialMixture, AnnealedMultinomialMixture)
-BERNOULLI = (TemperedBernoulliMixture, AnnealedBernoulliMixture)
 
 
 def classes(n_samples=400, n_components=4, n_features=24, seed=0):
@@ -264,18 +261,6 @@ def test_the_bound_is_below_the_evidence_of_all_labellings():
 
 
 # -- fits ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("estimator", [MULTINOMIAL[1], BERNOULLI[1]])
-def test_components_are_recovered(estimator):
-    X, y = (classes if estimator in BERNOULLI else texts)(200)
-    fitted = estimator(8, random_state=0).fit(X)
-    assert adjusted_rand_score(y, fitted.labels_) > 0.95
-    assert fitted.n_active_components_ == 4
-    np.testing.assert_array_equal(fitted.predict(X), fitted.labels_)
-    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
-    drawn, labels = fitted.sample(500)
-    assert adjusted_rand_score(labels, fitted.predict(drawn)) > 0.9
 
 
 def test_binarize():

@@ -1,11 +1,8 @@
 """Passes above T=1 over large data use a random part of the rows."""
 
-import pickle
-
 import numpy as np
 import pytest
 from fits import Hooks
-from numpy.testing import assert_array_equal
 from test_parts import parts_of
 
 from sktemper import (
@@ -68,18 +65,6 @@ class StopAt(Hooks):
 
     def at_pass(self, estimator, fitted_estimator):
         return estimator.n_iter_ == self.n_passes
-
-
-@pytest.mark.parametrize("n_passes", [7, N_HOT, N_HOT + 1])
-def test_an_interrupted_fit_continues_with_the_same_bits(X, n_passes):
-    expected = mixture(warm_start=True).fit(X)
-    cut_off = mixture(warm_start=True)
-    cut_off.set_callbacks(StopAt(n_passes)).fit(X)
-    assert cut_off.n_iter_ == n_passes
-    again = pickle.loads(pickle.dumps(cut_off.set_callbacks())).fit(X)
-    for name in ("means_", "covariances_", "weights_"):
-        assert_array_equal(getattr(again, name), getattr(expected, name))
-    assert again.n_samples_seen_ == expected.n_samples_seen_
 
 
 @pytest.mark.parametrize("change", [{"batch_size": 200}, {"learning_rate": 0.5}])

@@ -205,25 +205,6 @@ def test_a_hot_stream_warns_once(name, method):
         other.transform(X)  # T > 1 again
 
 
-def test_other_methods_of_a_hot_stream_warn(documents, samples):
-    lda = stream_of("AnnealedLDA").partial_fit(documents)
-    with pytest.warns(ConvergenceWarning, match="still at"):
-        lda.top_words()
-    mixture = stream_of("AnnealedFactorialMixture").partial_fit(samples)
-    with pytest.warns(ConvergenceWarning, match="still at"):
-        mixture.inverse_transform(np.eye(3))
-    for method, arguments in (("sample", ()), ("predict", (samples,))):
-        mixture = stream_of("AnnealedGaussianMixture").partial_fit(samples)
-        with pytest.warns(ConvergenceWarning, match="still at"):
-            getattr(mixture, method)(*arguments)
-    X = ratings_of()
-    calls = ("predict_pairs", [[0, 0]]), ("recommend", X), ("predict", X)
-    for method, argument in calls:
-        model = stream_of("AnnealedMatrixFactorization").partial_fit(X)
-        with pytest.warns(ConvergenceWarning, match="still at"):
-            getattr(model, method)(argument)
-
-
 def test_only_one_of_many_threads_warns(documents, monkeypatch):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     said = []

@@ -243,36 +243,6 @@ def test_units_do_not_matter(cls, init, dtype, scale):
     )
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize(
-    ("dtype", "kept"),
-    [
-        (np.float32, np.float32),
-        (np.float64, np.float64),
-        (np.float16, np.float64),
-        (np.int32, np.float64),
-        (np.uint8, np.float64),
-        (bool, np.float64),
-        (np.longdouble, np.float64),
-    ],
-)
-def test_dtypes(dtype, kept):
-    X = np.abs(4 * samples_of()).astype(dtype)
-    for mixture in (mixture_of().fit(X), mixture_of(n_jobs=2).partial_fit(X)):
-        assert mixture.components_.dtype == kept
-        assert mixture.transform(X).dtype == kept
-        assert mixture.score_samples(X).dtype == np.float64
-        assert mixture.state_.globals_.precision.dtype == np.float64
-    one, other = mixture_of().fit(X), mixture_of().fit(X.astype(kept))
-    np.testing.assert_array_equal(one.components_, other.components_)
-    double = mixture_of().fit(X.astype(np.float64))
-    np.testing.assert_allclose(
-        one.components_, double.components_, rtol=1e-3, atol=1e-4
-    )
-    np.testing.assert_allclose(one.transform(X), double.transform(X), atol=1e-3)
-    assert one.score(X) == pytest.approx(double.score(X), rel=1e-4)
-
-
 # -- invalid input ---------------------------------------------------------------------
 
 
@@ -312,19 +282,6 @@ def test_inverse_transform(samples):
 
 
 # -- streams ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cls", CLASSES)
-def test_streams(cls):
-    _, X = planted(1500)
-    mixture = cls(3, batch_size=50, random_state=0, init="ica")
-    for start in range(0, 1500, 250):
-        mixture.partial_fit(X[start : start + 250])
-    assert mixture.n_batch_iter_ == 30
-    assert mixture.n_samples_seen_ == 1500
-    assert (matched(mixture)[1] > 0.9).all()
-    one_by_one = cls(3, init="data").partial_fit(X[:1]).partial_fit(X[1:2])
-    assert np.isfinite(one_by_one.components_).all()
 
 
 @pytest.mark.every(7)

@@ -1,11 +1,10 @@
 """The Gaussian mixture's estimators: scikit-learn's contract, policies and moves."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pytest
-from fits import Hooks, fitted_model, with_models
+from fits import fitted_model, with_models
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -40,17 +39,6 @@ def plain(n_components=3, **parameters):
     theirs = {"tempering": None, "priors": "scikit-learn", "random_state": 0}
     parameters = {**theirs, **parameters}
     return TemperedGaussianMixture(n_components, **parameters)
-
-
-def assert_same_fit(one, other):
-    for name in ("means_", "covariances_", "weights_", "mean_precision_", "labels_"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert one.history_.keys() == other.history_.keys()
-    for name in one.history_.keys() - {"seconds", "move_seconds"}:
-        np.testing.assert_array_equal(one.history_[name], other.history_[name])
-    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
-        assert getattr(one, name) == getattr(other, name)
-    assert one.lower_bound_ == other.lower_bound_
 
 
 def assert_valid(mixture, data=X):
@@ -142,17 +130,6 @@ def test_passes_are_logged_at_intervals(caplog):
         mixture.fit(X)
         lines = [record.getMessage() for record in caplog.records]
         assert [int(line.split()[1]) for line in lines] == expected
-
-
-class Snapshot(Hooks):
-    """Callback that pickles the fitted copy after each pass and each move."""
-
-    dumps = []  # a class attribute, so that pickles do not contain it
-
-    def at_pass(self, estimator, fitted_estimator):
-        self.dumps.append(pickle.dumps(fitted_estimator))
-
-    at_move = at_pass
 
 
 # -- streams and weights ---------------------------------------------------------------
@@ -354,29 +331,6 @@ def test_moves_find_the_clusters(
     assert history["move_bound"][-1] == pytest.approx(moved.lower_bound_, rel=1e-12)
 
 
-@pytest.mark.every(4)
-@each_prior
-@pytest.mark.parametrize("n_components", [4, 10])
-def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior):
-    centers = [[0, 0], [6, 0], [0, 6], [6, 6]]
-    found, stuck = [], []
-    for seed in range(2):
-        data, cells = make_blobs(200, centers=centers, random_state=seed)
-        mixture = plain(
-            n_components,
-            covariance_type="tied",
-            weight_concentration_prior_type=weight_prior,
-            init_params="random_from_data",
-            max_iter=500,
-            random_state=seed,
-        )
-        for moves, scores in ((None, stuck), ("all", found)):
-            labels = mixture.set_params(moves=moves).fit_predict(data)
-            scores.append(adjusted_rand_score(cells, labels))
-    assert min(found) > 0.98
-    assert n_components > 4 or min(stuck) < 0.6
-
-
 def test_moves_on_a_part_of_the_samples():
     """Proposals are tried on some samples, and kept if the bound of all rises."""
     data, cells = lattice(2)
@@ -432,32 +386,6 @@ def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
     assert moved.lower_bound_ == pytest.approx(settled.lower_bound_, abs=0.1)
     unmoved = in_minibatches(moves=SplitMergeMoves(0)).fit(data)
     np.testing.assert_array_equal(unmoved.means_, stuck.means_)
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("batch_size", [None, 16])
-@pytest.mark.machine
-def test_moves_on_parts_continue_with_the_same_bits(batch_size, monkeypatch):
-    monkeypatch.setattr(moves_of_loop, "JUDGING_ROWS", 160)
-    data, _ = lattice(2)
-    moves = [SplitMergeMoves(20, max_samples=100), BirthMoves(8, max_samples=60)]
-    mixture = plain(
-        4,
-        init_params="random_from_data",
-        batch_size=batch_size,
-        max_iter=30,
-        moves=MoveSequence(moves),
-        random_state=2,
-    )
-    snapshot = Snapshot()
-    snapshot.dumps.clear()
-    whole = clone(mixture).set_callbacks(snapshot).fit(data)
-    assert whole.history_["move_kept"].any()
-    for dump in snapshot.dumps[-8:-1:4]:
-        resumed = pickle.loads(dump)
-        resumed.set_callbacks().set_params(warm_start=True).fit(data)
-        assert_same_fit(resumed, whole)
-    assert_same_fit(mixture.set_params(n_jobs=2).fit(data), whole)
 
 
 @pytest.mark.parametrize("prior", ["dirichlet_process", "dirichlet_distribution"])

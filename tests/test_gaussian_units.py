@@ -59,18 +59,6 @@ def test_units_change_no_labels(cls, covariance_type, init):
         assert_same(one, fit(X * FACTORS, **settings), X, FACTORS)
 
 
-def test_units_change_no_labels_despite_gaps_and_weights():
-    X, _ = clusters(120)
-    random = np.random.default_rng(0)
-    X[random.random(X.shape) < 0.1] = np.nan
-    weight = random.integers(1, 3, len(X))
-    one, other = (
-        fit(rows, sample_weight=weight, covariance_type="diag")
-        for rows in (X, X * FACTORS)
-    )
-    assert_same(one, other, X, FACTORS)
-
-
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_units_change_no_labels_in_float32(factor):
     X, _ = clusters()

@@ -21,7 +21,6 @@ from fits import (
     fitted_model,
     lda_of,
     mixture_of,
-    new_model,
     press_ctrl_c,
     with_models,
 )
@@ -33,8 +32,6 @@ from sktemper._engine import InlineWorkers, Workers, _workers, cuts
 from sktemper._engine._workers import run_undisturbed
 from sktemper._utils import _tasks
 from sktemper._utils._tasks import Task
-from sktemper.matrix_factorization import _kernels as ratings_kernels
-from sktemper.matrix_factorization import _model as ratings_model
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
@@ -396,32 +393,6 @@ def test_ctrl_c_at_any_moment_causes_no_deadlock():
     assert moment > 100
 
 
-# -- kernels ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", ["own_sums", "moments"])
-def test_a_row_of_many_ratings_is_left_in_the_middle(kernel):
-    """The kernel takes a second or more for the row; if stopped, it has no result."""
-    rank, n = 60, 1_500_000
-    width = ratings_kernels.table_width(rank, True, np.float32)
-    stop = np.zeros(1, dtype=np.intc)
-    starts, others = np.array([0, n]), np.zeros(n, dtype=np.int32)
-    table = np.zeros((1, width), dtype=np.float32)
-    timer = threading.Timer(0.02, stop.__setitem__, (0, 1))
-    timer.start()
-    if kernel == "own_sums":
-        values = np.zeros(n, dtype=np.float32)
-        sums = ratings_kernels.own_sums(
-            starts, others, values, None, table, rank, True, stop
-        )
-    else:
-        sums, _ = ratings_kernels.moments(
-            starts, others, table, table, None, rank, True, stop
-        )
-    timer.join()
-    assert sums is None
-
-
 # -- estimators ------------------------------------------------------------------------
 
 
@@ -544,34 +515,6 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
         assert_same_end(estimator.fit(X), whole)
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize("n_rows", [None, 4])
-@pytest.mark.parametrize("method", ["partial_fit", "score", "lower_bound"])
-@each_model
-def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method, n_rows):
-    """With few rows, the calling thread makes the computation itself."""
-    pressing = False
-    X = data_of(ESTIMATORS[name])[:n_rows]
-
-    def press(_):
-        nonlocal pressing
-        if pressing:
-            pressing = False
-            press_ctrl_c()
-
-    estimator = watched(ESTIMATORS[name], 2, press)
-    estimator.set_params(total_samples=240).partial_fit(X)
-    whole = copy.deepcopy(estimator).partial_fit(X)
-    before, score = state_of(estimator), estimator.score(X)
-    pressing = True
-    with pytest.raises(KeyboardInterrupt):
-        getattr(estimator, method)(X)
-        until(lambda: False)
-    np.testing.assert_equal(state_of(estimator)["globals"], before["globals"])
-    assert estimator.score(X) == score
-    assert_same_end(estimator.partial_fit(X), whole)
-
-
 @each_model
 def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
     X = data_of(ESTIMATORS[name])
@@ -591,29 +534,3 @@ def test_a_fit_by_short_ascents_needs_no_thread(monkeypatch):
     monkeypatch.setattr(_workers.Pool, "submit", None)
     X = np.random.RandomState(0).normal(size=(60, 2))
     assert AnnealedGaussianMixture(3, n_jobs=2).fit(X).n_iter_ > 1
-
-
-def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
-    """The calling thread computes the posteriors in small groups."""
-    monkeypatch.setattr(ratings_model, "COST_AT_ONCE", 1)
-    model = new_model(factorization_of(), 1000)
-    random = np.random.RandomState(0)
-    natural = model.initial_globals(data_of(factorization_of()), random)
-    kernel, calls = ratings_kernels.gaussians, []
-
-    def pressing(*arguments):
-        calls.append(len(arguments[0]))
-        press_ctrl_c()
-        return kernel(*arguments)
-
-    whole = model.gaussians(natural, with_covariances=True)
-    monkeypatch.setattr(ratings_kernels, "gaussians", pressing)
-    with pytest.raises(KeyboardInterrupt):
-        model.gaussians(natural)
-        until(lambda: False)
-    assert calls == [256]
-    monkeypatch.setattr(ratings_kernels, "gaussians", kernel)
-    for rows in (slice(0, 300), slice(300, 1000)):
-        part = model.gaussians(natural[rows], with_covariances=True)
-        for one, other in zip(part[:-1], whole[:-1], strict=True):  # no `moments`
-            np.testing.assert_array_equal(one, other[rows])

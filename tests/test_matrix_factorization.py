@@ -11,7 +11,6 @@ from fits import Hooks
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
     AnnealedMatrixFactorization,
@@ -239,55 +238,6 @@ def test_bad_pairs_are_refused():
     for item in (-1, 25, 2**40):
         with pytest.raises(ValueError, match=f"Unknown item: {item}"):
             model.predict_pairs([[0, 0], [1, item]])
-
-
-@pytest.mark.parametrize("rank_by", ["likely", "rating"])
-def test_recommendations(rank_by):
-    data = X.copy()
-    data[3] = RATINGS[3]  # this user has rated everything
-    data[4, :23], data[4, 23:] = RATINGS[4, :23], np.nan  # all but two
-    model = plain().fit(data)
-    items, ratings = model.recommend(data, n_items=4, rank_by=rank_by)
-    assert items.shape == ratings.shape == (150, 4)
-    assert items.dtype.kind == "i"
-    predicted = model.predict(data)
-    scores = model.item_scores(data, rank_by=rank_by)
-    if rank_by == "rating":
-        np.testing.assert_array_equal(scores, predicted)
-    candidates = np.where(np.isnan(data), scores, -np.inf)
-    for row, got, said, all_said in zip(
-        candidates, items, ratings, predicted, strict=True
-    ):
-        n = min(4, int(np.isfinite(row).sum()))
-        expected = np.argsort(-row, kind="stable")[:n]
-        np.testing.assert_array_equal(got[:n], expected)
-        np.testing.assert_array_equal(said[:n], all_said[expected])
-        assert (got[n:] == -1).all() and np.isnan(said[n:]).all()
-    assert (items[3] == -1).all() and sorted(items[4]) == [-1, -1, 23, 24]
-    for n_items in (1, 25):
-        more, _ = model.recommend(data, n_items=n_items, rank_by=rank_by)
-        assert more.shape == (150, n_items)
-        np.testing.assert_array_equal(more[:, : min(n_items, 4)], items[:, :n_items])
-    assert model.recommend(data)[0].shape == (150, 10)
-    same, _ = model.recommend(csr_of(data), n_items=4, rank_by=rank_by)
-    np.testing.assert_array_equal(same, items)
-    for bad in (0, -1, 1.5, None):
-        with pytest.raises(InvalidParameterError, match="'n_items' parameter"):
-            model.recommend(data, n_items=bad)
-    with pytest.raises(NotFittedError):
-        plain().recommend(data)
-
-
-def test_ties_are_recommended_in_the_order_of_items():
-    unrated = np.full((150, 4), np.nan)
-    model = plain().fit(np.hstack([X, unrated]))
-    items, ratings = model.recommend(
-        np.full((2, 29), np.nan), n_items=29, rank_by="rating"
-    )
-    equal = np.diff(ratings, axis=1) == 0
-    # the four added items and item 7 of X have no ratings
-    assert (equal.sum(axis=1) >= 4).all()
-    assert (np.diff(items, axis=1)[equal] > 0).all()
 
 
 def test_several_ratings_of_an_item_by_a_user_are_refused():

@@ -96,18 +96,6 @@ def short(row, **parameters):
     return {"max_iter": 6, **moves, **parameters}
 
 
-@pytest.mark.every(11)
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_one_part_is_the_array(row):
-    X = row.data(120)
-    weight = np.linspace(0.5, 2, 120)
-    for parameters in (short(row), short(row, batch_size=40, evaluate_every=1)):
-        one = row.estimator("Annealed", **parameters).fit(X, sample_weight=weight)
-        two = row.estimator("Annealed", **parameters).fit([X], sample_weight=weight)
-        assert state_of(one) == state_of(two)
-        assert one.score(X) == two.score([X])
-
-
 def test_weights_starts_and_early_stopping(documents_):
     X, parts = documents_, parts_of(documents_, 100, 10)
     weight = np.linspace(0.1, 2, X.shape[0])

@@ -254,15 +254,6 @@ def test_all_input_types_give_the_same_page(lda, X, names, texts, tmp_path, make
     assert data_of(one) == data_of(other)
 
 
-def test_a_frame_with_a_column_named_parts(X, names, tmp_path):
-    names = ["parts", *names[1:]]
-    frame = pd.DataFrame(X.toarray(), columns=names)
-    lda = AnnealedLDA(2, random_state=0)
-    one = topic_report(lda.fit(X), X, names, path=tmp_path / "one.html")
-    other = topic_report(lda.fit(frame), frame, path=tmp_path / "other.html")
-    assert data_of(one) == data_of(other)
-
-
 def test_the_search_finds_frequent_words_and_displayed_words(
     lda, X, names, tmp_path, monkeypatch
 ):

@@ -191,22 +191,6 @@ def test_rows_have_their_own_scores_and_bounds(row, small_blocks):
 
 
 @each_row
-def test_a_view_of_an_array_is_its_copy(row, small_blocks):
-    X = row.data(120)
-    if not isinstance(X, np.ndarray):
-        pytest.skip("the data are sparse")
-    small_blocks(row)
-    view = np.hstack([X, 9.0 + X])[::2, : X.shape[1]]
-    one, other = (
-        row.estimator("Annealed", **plan_of(row)).fit(rows)
-        for rows in (view, view.copy())
-    )
-    assert_close(one, other)
-    bounds = [one.lower_bound(rows) for rows in (view, view.copy())]
-    assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
-
-
-@each_row
 def test_a_stream_of_parts_is_a_stream_of_chunks(row, small_blocks):
     X, _, weight = weighted(row)
     small_blocks(row)
