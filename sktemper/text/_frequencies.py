@@ -17,7 +17,7 @@ LEAST_DOCUMENTS = 0.1
 FEWEST_KEPT, MOST_KEPT = 10_000, 1_000_000
 
 
-class Chunk(NamedTuple):
+class TextCounts(NamedTuple):
     """Counts of all words of some documents.
 
     Attributes

@@ -19,7 +19,7 @@ from .._utils._notices import warn
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, SparseMatrix
 from .._utils._validation import looks_like_text
-from ._frequencies import Chunk, WordFrequencies, admitted, as_documents
+from ._frequencies import TextCounts, WordFrequencies, admitted, as_documents
 
 #: Share of the tokens of a chunk above which tokens without a column cause a warning.
 MOST_REFUSED = 0.05
@@ -304,7 +304,7 @@ class StreamingCountVectorizer(
 
     def _counted(self, raw_documents, restart):
         """Return the counts of documents; raise if a chunk of a stream has none."""
-        chunk = Chunk.from_documents(raw_documents, self.build_analyzer())
+        chunk = TextCounts.from_documents(raw_documents, self.build_analyzer())
         if not (restart or chunk.n_rows):
             raise ValueError("Found 0 documents while a minimum of 1 is required.")
         return chunk
