@@ -108,6 +108,7 @@ def test_estimators_have_only_attributes_that_they_can_use(name):
     assert not hasattr(estimator, "temperatures")  # of single samples
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)
 def test_profiles_of_gaussians_are_intervals_of_their_posterior(covariance_type):
     mixture = AnnealedGaussianMixture(

@@ -107,6 +107,7 @@ def test_a_fit_to_blocks_of_parts_is_the_fit_to_one_block(row, plan, small_block
     assert_close(clone(whole).fit(parts, sample_weight=weight), whole)
 
 
+@pytest.mark.every(2)
 @each_row
 def test_noise_of_blocks_is_the_noise_of_one_block(row, small_blocks):
     X, _, weight = weighted(row)
@@ -133,6 +134,7 @@ def test_the_start_of_parts_is_that_of_even_rows(row, small_blocks):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.every(2)
 @each_row
 def test_steps_on_all_rows_do_not_depend_on_their_order(row, small_blocks):
     X, _, weight = weighted(row)
@@ -154,6 +156,7 @@ def trial_steps(problem, policies, state, hooks, shuffle):
     hooks.on_commit()
 
 
+@pytest.mark.every(2)
 @each_row
 def test_steps_on_a_proposal_are_those_of_a_fit(row, small_blocks, monkeypatch):
     monkeypatch.setattr(MixtureModel, "final_order", lambda *fitted: None)
@@ -190,6 +193,7 @@ def test_rows_have_their_own_scores_and_bounds(row, small_blocks):
     assert score == pytest.approx(fitted.score(X, sample_weight=weight), rel=1e-12)
 
 
+@pytest.mark.every(2)
 @each_row
 def test_a_stream_of_parts_is_a_stream_of_chunks(row, small_blocks):
     X, _, weight = weighted(row)

@@ -174,6 +174,7 @@ def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size, monke
         np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
+@pytest.mark.every(2)
 @each_row
 def test_a_fitted_model_may_be_used_from_many_threads(row):
     fitted, X = fitted_to(row.name), values_of(row)
@@ -325,6 +326,7 @@ def test_any_form_of_the_data_gives_the_same_bits(row, convert):
         np.testing.assert_array_equal(part, known)
 
 
+@pytest.mark.every(2)
 @each_row
 def test_maps_of_files_give_the_fit_of_arrays(row, tmp_path):
     X, parts = values_of(row), []
