@@ -130,7 +130,7 @@ UNSUITABLE = [
     *(
         ("AnnealedFactorialMixture", parameters, message)
         for parameters, message in (
-            ({"inclusion_probability": np.full(2, 0.3)}, r"\(2,\); expected \(3,\)"),
+            ({"inclusion_probability": np.full(2, 0.3)}, r"\(2,\); expected one"),
             ({"inclusion_probability": np.full((3, 1), 0.3)}, "probability has shape"),
             ({"inclusion_probability": [0.3, 0.3, 1.0]}, r"must be in \(0, 1\)"),
             ({"inclusion_probability": [0.3, 0.3, np.nan]}, "contains NaN"),

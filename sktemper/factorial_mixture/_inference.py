@@ -176,7 +176,7 @@ def inclusion_probabilities(values, n_components, name):
             f"each of the {n_components} components."
         )
     if not ((values > 0) & (values < 1)).all():
-        raise ValueError(f"{name} must have inclusion probabilities, in (0, 1).")
+        raise ValueError(f"{name} must be in (0, 1).")
     return np.broadcast_to(values, n_components).copy()
 
 
