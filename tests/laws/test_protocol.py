@@ -300,6 +300,7 @@ def checked():
     "ignore:.*too few rows for full covariances",
     "ignore:X has values other than 0 and 1, from 1 to 4",
     "ignore:.*did not converge.*",
+    "ignore:sample_weight sums to 90 for 30 rows",
     "ignore:A row of X occurs",  # weights are compared with repeated rows
 )
 @pytest.mark.filterwarnings("ignore:Single values of columns")
