@@ -23,9 +23,9 @@ from test_parts import parts_of
 
 import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
+from sktemper._contract import numbers_in
 from sktemper._engine import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
-from sktemper.model._contract import numbers_in
 from sktemper.moves import BirthMoves
 from sktemper.renewals import Renewals
 from sktemper.schedules import LinearSchedule

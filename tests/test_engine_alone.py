@@ -9,9 +9,9 @@ from fits import fitted_model
 from registry import ROWS
 from sources import ALONE
 
+from sktemper._contract import numbers_in
 from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
 from sktemper._estimator import training_settings
-from sktemper.model._contract import numbers_in
 
 
 @pytest.mark.deep  # the tests of imports see what the sources import

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from sktemper import AnnealedGaussianMixture
+from sktemper._contract import Ascent
 from sktemper._engine import _ascents
 from sktemper._families._births import Search, Whole, best_split
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.model import Powers, Request, Stopped
-from sktemper.model._contract import Ascent
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 from sktemper.schedules import LinearSchedule
 

@@ -11,6 +11,7 @@ from sktemper import (
     AnnealedMixedMixture,
     AnnealedMultinomialMixture,
 )
+from sktemper._contract import Ascent
 from sktemper._engine import _fit
 from sktemper._families import WEIGHTS, Mixture, MixtureModel
 from sktemper._families._ascent import MixtureAscent, ProductAscent
@@ -20,7 +21,6 @@ from sktemper.factorial_mixture._ascent import FactorialAscent
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.model import IllDefined
-from sktemper.model._contract import Ascent
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 
 RANDOM = np.random.default_rng(0)

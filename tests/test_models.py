@@ -9,8 +9,8 @@ from fits import new_model
 from registry import ESTIMATORS, ROWS
 
 import sktemper
+from sktemper._contract import numbers_in
 from sktemper.model import Powers, Request
-from sktemper.model._contract import numbers_in
 from sktemper.testing import check_model
 from sktemper.testing import checks as checks_of
 from sktemper.testing._case import Case, Skip

@@ -18,8 +18,8 @@ from gamma_poisson import (
 )
 from scipy.special import gammaln, psi
 
+from sktemper._contract import _CAPABILITIES, Options
 from sktemper.model import ConjugateModel
-from sktemper.model._contract import _CAPABILITIES, Options
 from sktemper.tempering import GlobalTempering, LocalTempering
 from sktemper.testing import check_model, checks
 from sktemper.testing._case import Case, Skip

@@ -15,9 +15,9 @@ from sktemper import (
     AnnealedStudentMixture,
     TemperedStudentMixture,
 )
+from sktemper._contract import Ascent
 from sktemper._families import MixtureAscent
 from sktemper.model import Powers, Request
-from sktemper.model._contract import Ascent
 from sktemper.schedules import ExponentialSchedule
 
 TYPES = ("full", "tied", "diag", "spherical")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model._contract import Ascent
+from .._contract import Ascent
 from ..schedules import Clock
 from ._data import InMemory
 

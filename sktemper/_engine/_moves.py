@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._contract import Ascent, IllDefined, Stopped
 from .._utils._cache import LastCall
 from .._utils._tasks import cancel
 from ..learning_rates import ConstantRate
-from ..model import IllDefined, Stopped
-from ..model._contract import Ascent
 from ..moves import Proposal
 from ..noise import NoNoise
 from ..schedules import Clock

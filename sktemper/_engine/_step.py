@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model import IllDefined, Powers, all_finite
-from ..model._contract import prepared_of
+from .._contract import IllDefined, Powers, all_finite, prepared_of
 from ..schedules import Clock
 from ._problem import QUIETLY, generator
 

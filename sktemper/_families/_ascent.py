@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from ..model._contract import Ascent, IllDefined, Powers, Request, Stopped, prepared_of
+from .._contract import Ascent, IllDefined, Powers, Request, Stopped, prepared_of
 from ._family import entries_of
 from ._kernels import product_ascent
 

@@ -19,10 +19,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, gammaln, psi, xlogy
 
+from .._contract import IllDefined
 from .._utils._cache import read_only
 from .._utils._linalg import entries_of_rows
 from .._utils._tasks import run_shared
-from ..model._contract import IllDefined
 from ._family import dense
 from ._kernels import entropies_of_merges, product_split
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
+from .._contract import ConjugateModel, Powers, tenth_of_rows
 from .._simd.room import Room
 from .._utils._cache import LastCall
-from ..model._contract import ConjugateModel, Powers, tenth_of_rows
 from ._gaussian import Moments
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
+from .._contract import ConjugateModel, Powers
 from .._utils._linalg import tiled_matmul
-from ..model._contract import ConjugateModel, Powers
 from ._kernels import sparse_sums, sparse_times
 
 #: Number of bisections that find the largest rate of a step.

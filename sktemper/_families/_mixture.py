@@ -11,10 +11,10 @@ from scipy import sparse, special
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
+from .._contract import Ascent, ConjugateModel, LocalStep, Powers, Request
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
-from ..model._contract import Ascent, ConjugateModel, LocalStep, Powers, Request
 from ._annealed import AnnealedChains
 from ._ascent import ascent_of_mixture
 from ._births import USED, BirthPlaces, Search, propose_birth, split_merge

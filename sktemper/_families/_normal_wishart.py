@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import polygamma, psi
 
+from .._contract import IllDefined
 from .._utils._cache import LastCall
-from ..model._contract import IllDefined
 from . import _kernels
 from ._counts import log_rising
 from ._family import Family

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
+from .._contract import Powers
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
-from ..model._contract import Powers
 from ._family import ONCE, sums_of, times
 from ._mixture import Mixture, MixtureModel
 

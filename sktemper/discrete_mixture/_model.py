@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
+from .._contract import tenth_of_rows
 from .._families import (
     CategoricalFamily,
     MixturePartition,
@@ -28,7 +29,6 @@ from .._families._counts import MOST_DRAWN, log_rising, mean_log_power_sums
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
 from .._utils._cache import LastCall
-from ..model._contract import tenth_of_rows
 
 # -- estimation of the prior of words from documents -----------------------------------
 #: Smallest and largest concentration of "auto".

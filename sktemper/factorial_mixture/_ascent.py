@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ..model import Stopped
-from ..model._contract import Ascent
+from .._contract import Ascent, Stopped
 from . import _kernels
 from ._inference import LEAST_INCLUSION, LEAST_NOISE, Components
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from scipy.linalg import eigh
 
+from .._contract import LocalStep, Powers, Request, tenth_of_rows
 from .._families import (
     DONE_BY_KERNEL,
     MOST_VALUES,
@@ -19,8 +20,6 @@ from .._families import (
 )
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
-from ..model import LocalStep, Powers, Request
-from ..model._contract import tenth_of_rows
 from . import _kernels
 from ._ascent import FactorialAscent
 from ._births import replace_components

@@ -2,9 +2,8 @@
 
 import numpy as np
 
+from .._contract import Ascent, IllDefined, Stopped
 from .._families import ILL_DEFINED, Mixture
-from ..model import IllDefined, Stopped
-from ..model._contract import Ascent
 from . import _kernels
 from ._priors import kernel_priors, with_learned
 

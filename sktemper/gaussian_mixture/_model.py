@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import logsumexp
 
+from .._contract import IllDefined, Powers, all_finite, tenth_of_rows
 from .._families import (
     COVARIANCES,
     DONE_BY_KERNEL,
@@ -22,8 +23,6 @@ from .._families import (
 )
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._validation import check_init, check_values
-from ..model import IllDefined, Powers, all_finite
-from ..model._contract import tenth_of_rows
 from ._ascent import GaussianAscent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._merges import MARGIN, Partition, agglomerated

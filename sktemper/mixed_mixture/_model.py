@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp, xlogy
 
+from .._contract import tenth_of_rows
 from .._families import (
     CategoricalFamily,
     MixtureModel,
@@ -14,7 +15,6 @@ from .._families import (
 )
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
-from ..model._contract import tenth_of_rows
 from ._columns import WITH_INTERVALS
 
 # -- the family of rows whose columns are of several kinds -----------------------------

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
+from .._contract import Capabilities, LocalStep
 from .._families import ONCE, USED, Mixture, softmax
 from .._utils._cache import LastCall, are_same_objects
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
 from ..gaussian_mixture._kernels import FACTORS_OF_SCALED, FARTHEST, RANGE_OF_SCALED
 from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
 from ..gaussian_mixture._priors import Hyper
-from ..model import LocalStep
-from ..model._contract import Capabilities
 from ._predictive import log_predictive
 
 #: Range of learned degrees of freedom, and factors of their changes, see ``_blocks.h``.

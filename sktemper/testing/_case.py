@@ -4,8 +4,7 @@ import copy
 
 import numpy as np
 
-from ..model import Powers, Request
-from ..model._contract import numbers_in
+from .._contract import Powers, Request, numbers_in
 
 #: Powers for the checks: without temperature, and for each target of `Annealing`.
 POWERS = (Powers(), Powers(1.0, 1.0, 0.5), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from ..model._contract import numbers_in
+from .._contract import numbers_in
 from ._case import Skip, close, close_parts, expect, precision
 
 #: Factor of the statistics.  The prior minus this multiple is outside the domain.

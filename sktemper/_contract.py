@@ -159,7 +159,7 @@ class IllDefined(ValueError):
     >>> raise IllDefined("A variance would be 0.")
     Traceback (most recent call last):
     ...
-    sktemper.model._contract.IllDefined: A variance would be 0.
+    sktemper._contract.IllDefined: A variance would be 0.
     """
 
     def __init__(

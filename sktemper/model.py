@@ -4,7 +4,16 @@
 store natural parameters, and `MixtureModel` nearly all of it for mixtures.
 """
 
-from .._families import (
+from ._contract import (
+    ConjugateModel,
+    IllDefined,
+    LocalStep,
+    Powers,
+    Request,
+    Stopped,
+    all_finite,
+)
+from ._families import (
     CategoricalFamily,
     DirichletFamily,
     Family,
@@ -15,15 +24,6 @@ from .._families import (
     MultinomialFamily,
     Natural,
     NaturalModel,
-)
-from ._contract import (
-    ConjugateModel,
-    IllDefined,
-    LocalStep,
-    Powers,
-    Request,
-    Stopped,
-    all_finite,
 )
 
 __all__ = [
