@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ._utils import _check_build  # noqa: F401, before anything that needs a kernel
 
 if TYPE_CHECKING:  # `__getattr__` imports them
-    from ._estimator import critical_temperatures
+    from ._estimator._critical import critical_temperatures
     from .discrete_mixture import (
         AnnealedBernoulliMixture,
         AnnealedMultinomialMixture,
@@ -88,7 +88,7 @@ LAZY = (
 )
 #: Names of the estimators and functions of other modules.
 EXPORTS = {
-    "_estimator": ["critical_temperatures"],
+    "_estimator._critical": ["critical_temperatures"],
     "discrete_mixture": [
         "AnnealedBernoulliMixture",
         "AnnealedMultinomialMixture",

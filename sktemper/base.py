@@ -5,6 +5,8 @@ see "Write your own model" in the documentation.  `AnnealedMixin` and `SVIPlusMi
 for the other kinds of estimators of a model, and `MixtureMixin` is for mixtures.
 """
 
-from ._estimator import AnnealedMixin, MixtureMixin, SVIPlusMixin, TemperedEstimator
+from ._estimator._estimator import TemperedEstimator
+from ._estimator._mixtures import MixtureMixin
+from ._estimator._variants import AnnealedMixin, SVIPlusMixin
 
 __all__ = ["AnnealedMixin", "MixtureMixin", "SVIPlusMixin", "TemperedEstimator"]

@@ -13,18 +13,14 @@ from ._contract import (
     Stopped,
     all_finite,
 )
-from ._families import (
+from ._families._counts import (
     CategoricalFamily,
     DirichletFamily,
-    Family,
     GammaFamily,
-    Mixture,
-    MixtureHyper,
-    MixtureModel,
     MultinomialFamily,
-    Natural,
-    NaturalModel,
 )
+from ._families._family import Family, Natural, NaturalModel
+from ._families._mixture import Mixture, MixtureHyper, MixtureModel
 
 __all__ = [
     "CategoricalFamily",

@@ -16,7 +16,7 @@ from sktemper import (
     TemperedLDA,
     critical_temperatures,
 )
-from sktemper._families import ROWS_ANALYSED
+from sktemper._families._critical import ROWS_ANALYSED
 from sktemper.lda._model import LDAModel
 from sktemper.lda._starts import analyse
 from sktemper.lda._starts import critical_temperatures as roots

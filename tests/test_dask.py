@@ -24,7 +24,7 @@ from test_parts import parts_of
 import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._contract import numbers_in
-from sktemper._engine import Data, InMemory, Source
+from sktemper._engine._data import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
 from sktemper.moves import BirthMoves
 from sktemper.renewals import Renewals

@@ -10,14 +10,17 @@ from registry import ROWS
 from sources import ALONE
 
 from sktemper._contract import numbers_in
-from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
-from sktemper._estimator import training_settings
+from sktemper._engine._data import data_of
+from sktemper._engine._fit import fit, new_states
+from sktemper._engine._problem import Problem
+from sktemper._engine._workers import InlineWorkers
+from sktemper._estimator._problems import training_settings
 
 
 @pytest.mark.deep  # the tests of imports see what the sources import
 def test_the_engine_loads_neither_estimators_nor_models():
     loaded = "[m for m in sys.modules if m.startswith('sktemper._estimator')]"
-    program = f"{ALONE}import sys, sktemper._engine; assert not {loaded}"
+    program = f"{ALONE}import sys, sktemper._engine._fit; assert not {loaded}"
     subprocess.run([sys.executable, "-P", "-c", program], check=True)
 
 

@@ -7,18 +7,18 @@ import pytest
 from scipy import sparse, stats
 from scipy.special import gammaln, psi
 
-from sktemper._families import (
-    COVARIANCES,
+from sktemper._families._counts import (
     CategoricalFamily,
     DirichletFamily,
-    Family,
     GammaFamily,
     MultinomialFamily,
-    NormalGammaFamily,
+    digamma,
+    log_gamma,
 )
-from sktemper._families._counts import digamma, log_gamma
 from sktemper._families._dirichlet import WEIGHTS, expected_log, log_draws
-from sktemper._families._family import sums_of, times
+from sktemper._families._family import Family, sums_of, times
+from sktemper._families._normal_gamma import NormalGammaFamily
+from sktemper._families._normal_wishart import COVARIANCES
 from sktemper.discrete_mixture._model import BernoulliFamily
 from sktemper.gaussian_mixture._family import GaussianFamily, TiedFamily
 from sktemper.mixed_mixture._columns import Column

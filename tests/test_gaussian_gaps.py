@@ -18,7 +18,7 @@ from sktemper import (
     TemperedGaussianMixture,
     datasets,
 )
-from sktemper._families import MixtureModel
+from sktemper._families._mixture import MixtureModel
 from sktemper.gaussian_mixture._gaps import GappedRows
 
 #: Covariance types, with learned priors (Gamma) and scikit-learn's priors (Wishart).

@@ -17,7 +17,7 @@ from sktemper import (
     TemperedGaussianMixture,
 )
 from sktemper._engine import _moves as moves_of_loop
-from sktemper._families import MixtureModel
+from sktemper._families._mixture import MixtureModel
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 
 TYPES = ("full", "tied", "diag", "spherical")

@@ -8,9 +8,9 @@ from scipy.special import logsumexp, multigammaln, psi, xlogy
 from sklearn.mixture import BayesianGaussianMixture
 
 from sktemper import TemperedGaussianMixture
-from sktemper._families import WEIGHTS
 from sktemper._families import _kernels as wishart_kernels
 from sktemper._families._births import Search
+from sktemper._families._dirichlet import WEIGHTS
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._priors import Hyper

@@ -21,7 +21,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper._engine import State
+from sktemper._engine._state import State
 
 #: Tests of scikit-learn that do not test an estimator.
 NOT_APPLICABLE = {

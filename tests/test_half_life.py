@@ -549,7 +549,7 @@ def test_a_stream_continues_after_an_invalid_chunk(name):
 
 
 def test_a_challenger_whose_step_fails_loses(stream, monkeypatch):
-    from sktemper._engine import Steps
+    from sktemper._engine._step import Steps
 
     model = lda(renewals=Renewals(memory=1000, trial=1000, threshold=np.inf))
     learned(model, stream[:1100])

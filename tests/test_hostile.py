@@ -12,13 +12,8 @@ from scipy import sparse
 from scipy.special import digamma, polygamma
 
 import sktemper
-from sktemper._families import (
-    Covariance,
-    GaussianPrior,
-    Moments,
-    blended,
-    log_chisquare,
-)
+from sktemper._families._gaussian import GaussianPrior, Moments, blended
+from sktemper._families._normal_wishart import Covariance, log_chisquare
 from sktemper._utils._validation import LARGEST_WEIGHT, largest_value
 from sktemper.gaussian_mixture._clusters import clusters_of
 from sktemper.model import IllDefined

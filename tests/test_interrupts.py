@@ -28,8 +28,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA
-from sktemper._engine import InlineWorkers, Workers, _workers, cuts
-from sktemper._engine._workers import run_undisturbed
+from sktemper._engine import _workers
+from sktemper._engine._data import cuts
+from sktemper._engine._workers import InlineWorkers, Workers, run_undisturbed
 from sktemper._utils import _tasks
 from sktemper._utils._tasks import Task
 from sktemper.moves import BirthMoves

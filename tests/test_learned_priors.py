@@ -16,7 +16,11 @@ from sktemper import (
     AnnealedStudentMixture,
     TemperedGaussianMixture,
 )
-from sktemper._families import GammaPrecision, GammasPrecision, WishartPrecision
+from sktemper._families._normal_wishart import (
+    GammaPrecision,
+    GammasPrecision,
+    WishartPrecision,
+)
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._priors import (
     LEARNED,

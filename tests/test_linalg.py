@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sktemper._engine import as_slice
+from sktemper._engine._data import as_slice
 from sktemper._utils import _linalg as linalg
 from sktemper._utils._linalg import one_blas_thread, sparse_rows, tiled_matmul
 from sktemper.lda._model import LDAModel

@@ -11,8 +11,12 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import psi, softmax
 
-from sktemper._families import GaussianPrior, packed, unpacked
-from sktemper._families._gaussian import LEAST_EIGENVALUE
+from sktemper._families._gaussian import (
+    LEAST_EIGENVALUE,
+    GaussianPrior,
+    packed,
+    unpacked,
+)
 from sktemper._simd import special
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import _users as module

@@ -26,7 +26,7 @@ from sktemper import (
     TemperedMatrixFactorization,
     TemperedMixedMixture,
 )
-from sktemper._engine import InMemory
+from sktemper._engine._data import InMemory
 from sktemper.learning_rates import HalfLife
 from sktemper.mixed_mixture._columns import Column
 from sktemper.mixed_mixture._model import (

@@ -13,9 +13,10 @@ from sktemper import (
 )
 from sktemper._contract import Ascent
 from sktemper._engine import _fit
-from sktemper._families import WEIGHTS, Mixture, MixtureModel
 from sktemper._families._ascent import MixtureAscent, ProductAscent
 from sktemper._families._births import Search
+from sktemper._families._dirichlet import WEIGHTS
+from sktemper._families._mixture import Mixture, MixtureModel
 from sktemper.discrete_mixture._model import _DiscreteMixtureModel
 from sktemper.factorial_mixture._ascent import FactorialAscent
 from sktemper.factorial_mixture._model import FactorialMixtureModel

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedLDA, TemperedFactorialMixture, TemperedLDA
-from sktemper._engine import History
+from sktemper._engine._state import History
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import AdaptiveRate, ConstantRate

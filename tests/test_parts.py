@@ -20,7 +20,7 @@ from sktemper import (
     TemperedLDA,
     datasets,
 )
-from sktemper._engine import Data, InMemory, Rows, Source
+from sktemper._engine._data import Data, InMemory, Rows, Source
 from sktemper._engine._workers import tree_sum
 from sktemper.moves import BirthMoves
 

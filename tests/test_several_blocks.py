@@ -10,7 +10,7 @@ from test_parts import parts_of, state_of
 
 from sktemper._engine import _fit
 from sktemper._engine._moves import _Trials
-from sktemper._families import MixtureModel
+from sktemper._families._mixture import MixtureModel
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.implicit_factorization import _model
 

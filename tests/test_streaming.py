@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA, TemperedGaussianMixture, TemperedLDA, schedules
-from sktemper._engine import History
+from sktemper._engine._state import History
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.schedules import LinearSchedule, StepSchedule
 from sktemper.tempering import Annealing

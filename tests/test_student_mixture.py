@@ -16,7 +16,7 @@ from sktemper import (
     TemperedStudentMixture,
 )
 from sktemper._contract import Ascent
-from sktemper._families import MixtureAscent
+from sktemper._families._ascent import MixtureAscent
 from sktemper.model import Powers, Request
 from sktemper.schedules import ExponentialSchedule
 

@@ -12,9 +12,10 @@ from scipy import sparse
 from scipy.special import gammaln
 
 import sktemper
-from sktemper._families import Wide, _dirichlet
+from sktemper._families import _dirichlet
 from sktemper._families import _wide_mixture as wide_mixture
 from sktemper._families._counts import MOST_DRAWN, log_mean_powers, mean_log_power_sums
+from sktemper._families._wide_mixture import Wide
 from sktemper.discrete_mixture import _model as discrete
 from sktemper.discrete_mixture import _model as of_mixtures
 from sktemper.lda import _model as of_topics

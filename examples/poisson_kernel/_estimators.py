@@ -5,12 +5,12 @@ from typing import Unpack
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from .._estimator import (
+from .._estimator._constructors import Streaming
+from .._estimator._estimator import TemperedEstimator
+from .._estimator._mixtures import MixtureMixin
+from .._estimator._variants import (
     AnnealedMixin,
-    MixtureMixin,
-    Streaming,
     SVIPlusMixin,
-    TemperedEstimator,
     annealed_constructor,
     svi_plus_constructor,
     training_constructor,

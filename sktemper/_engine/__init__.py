@@ -9,35 +9,3 @@ with checks of their results), `_reservoir` (state of a stream with a half-life)
 `_moves`, `_renewals` (fits of new components in a stream), `_stream` (training on a
 stream) and `_fit` (the plan of a fit, and its runs).
 """
-
-from ._ascents import sections_of
-from ._data import (
-    ByRows,
-    Data,
-    InMemory,
-    Rows,
-    Source,
-    as_slice,
-    check_widths,
-    cuts,
-    data_of,
-    matrices_of,
-    rows_with,
-)
-from ._fit import (
-    REPEATS,
-    FitHooks,
-    TrainingSettings,
-    fit,
-    is_finished,
-    new_states,
-    plan_fit,
-    plan_stream,
-)
-from ._passes import predictive_scores, run_pieces
-from ._problem import QUIETLY, Problem
-from ._reservoir import Stream
-from ._state import History, State
-from ._step import Steps
-from ._stream import chunk_of, remember, run_stream
-from ._workers import InlineWorkers, Workers, combined, compacted, threads_for

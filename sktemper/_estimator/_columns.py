@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import _get_feature_names, check_is_fitted
 
-from .._engine import Source, matrices_of
+from .._engine._data import Source, matrices_of
 from .._utils._arguments import columns_of, positive_int
 from .._utils._frames import as_frame
 from .._utils._results import copy_fit, install_results

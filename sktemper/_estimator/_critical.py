@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._engine import new_states, plan_fit
+from .._engine._fit import new_states, plan_fit
 from .._utils._arguments import check_flag
 from .._utils._typing import ArrayLike, DataLike
 from ..schedules import Schedule

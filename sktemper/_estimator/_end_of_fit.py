@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .._engine import REPEATS
+from .._engine._fit import REPEATS
 from .._utils._notices import warn_of_fit, warn_once
 from ..schedules import Clock
 

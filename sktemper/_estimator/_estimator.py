@@ -12,20 +12,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine import (
-    InlineWorkers,
-    Problem,
-    State,
-    Workers,
-    chunk_of,
-    fit,
-    new_states,
-    plan_stream,
-    predictive_scores,
-    remember,
-    run_pieces,
-    run_stream,
-)
+from .._engine._fit import fit, new_states, plan_stream
+from .._engine._passes import predictive_scores, run_pieces
+from .._engine._problem import Problem
+from .._engine._state import State
+from .._engine._stream import chunk_of, remember, run_stream
+from .._engine._workers import InlineWorkers, Workers
 from .._utils._arguments import Interval, WholeNumber, positive_int
 from .._utils._checksums import checked, with_checksum
 from .._utils._frames import check_same_rows

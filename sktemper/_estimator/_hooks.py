@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from .._engine import FitHooks
+from .._engine._fit import FitHooks
 from .._utils._notices import log
 from .._utils._results import install_results
 

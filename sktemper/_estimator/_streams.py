@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._engine import Stream
+from .._engine._reservoir import Stream
 from ._estimator import Estimator
 
 #: Columns of `renewals_`.

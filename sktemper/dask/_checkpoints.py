@@ -8,7 +8,7 @@ from pathlib import Path
 import cloudpickle
 import numpy as np
 
-from .._engine import is_finished
+from .._engine._fit import is_finished
 from .._utils._arguments import positive_int
 from .._utils._files import replacing
 from .._utils._results import install_results, portable_copy

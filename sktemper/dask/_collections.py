@@ -9,7 +9,7 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
-from .._engine import ByRows, Data, InMemory, Source, check_widths, rows_with
+from .._engine._data import ByRows, Data, InMemory, Source, check_widths, rows_with
 from .._utils._notices import warn
 from . import _remote
 from ._cluster import Cluster

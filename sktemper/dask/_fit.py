@@ -9,9 +9,8 @@ import distributed
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from .._engine import Source
-from .._estimator import TemperedEstimator
-from .._estimator._estimator import Estimator
+from .._engine._data import Source
+from .._estimator._estimator import Estimator, TemperedEstimator
 from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Int, StrPath
 from ._checkpoints import Checkpoints

@@ -13,7 +13,7 @@ from dask.delayed import Delayed
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine import Source
+from .._engine._data import Source
 from .._utils._docstrings import completed_by
 from .._utils._results import portable_copy
 from .._utils._typing import DataLike

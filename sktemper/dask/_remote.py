@@ -15,7 +15,8 @@ import cloudpickle
 import numpy as np
 from scipy import sparse
 
-from .._engine import InMemory, combined, compacted
+from .._engine._data import InMemory
+from .._engine._workers import combined, compacted
 from .._utils._linalg import one_blas_thread
 from ..model import Stopped
 

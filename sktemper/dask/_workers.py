@@ -3,7 +3,7 @@
 import itertools
 from collections import deque
 
-from .._engine import InMemory
+from .._engine._data import InMemory
 from . import _remote
 
 #: Number of parts that a map submits ahead for each thread of the cluster.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import Data, Source, rows_with
+from .._engine._data import Data, Source, rows_with
 from .._utils._arguments import check_flag, positive_int
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, SparseMatrix, StrPath

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from .._engine import ByRows
+from .._engine._data import ByRows
 from .._utils._linalg import entries_of_rows
 from .._utils._sklearn import csr_container
 from ._folder import META, generation_folder, read_meta

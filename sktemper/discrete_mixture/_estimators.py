@@ -11,28 +11,26 @@ from scipy import stats
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import (
-    AnnealedMixin,
-    MixtureMixin,
-    Streaming,
-    TemperedEstimator,
-    annealed_constructor,
-    check_columns,
-    check_enough_samples,
+from .._estimator._columns import drop_features, expand_features, widened_for
+from .._estimator._constructors import Streaming
+from .._estimator._counts import (
     check_weighted_counts,
-    drop_features,
-    expand_features,
     inspect_counts,
-    top_words,
-    training_constructor,
     validate_counts,
     validate_training_counts,
-    warn_once,
-    widened_for,
 )
-from .._families import CONCENTRATION
+from .._estimator._data_checks import check_columns
+from .._estimator._estimator import TemperedEstimator, top_words
+from .._estimator._mixtures import MixtureMixin, check_enough_samples
+from .._estimator._variants import (
+    AnnealedMixin,
+    annealed_constructor,
+    training_constructor,
+)
+from .._families._dirichlet import CONCENTRATION
 from .._utils._arguments import Interval, positive_int
 from .._utils._frames import completed
+from .._utils._notices import warn_once
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_numbers, check_prior

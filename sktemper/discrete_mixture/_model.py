@@ -13,20 +13,24 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from .._contract import tenth_of_rows
-from .._families import (
+from .._families._counts import (
+    MOST_DRAWN,
     CategoricalFamily,
-    MixturePartition,
     MultinomialFamily,
-    WideMixtureModel,
-    dense,
+    log_predictive_of_counts,
+    log_rising,
+    mean_log_power_sums,
+)
+from .._families._critical import (
+    MixturePartition,
     effective_rows,
     even_sample,
     leading_axes,
-    log_predictive_of_counts,
     sample_counts,
 )
-from .._families._counts import MOST_DRAWN, log_rising, mean_log_power_sums
 from .._families._dirichlet import log_draws
+from .._families._family import dense
+from .._families._wide_mixture import WideMixtureModel
 from .._utils._arguments import concentrations_of
 from .._utils._cache import LastCall
 

@@ -12,17 +12,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import (
-    ACTIVE,
+from .._estimator._constructors import Training
+from .._estimator._data_checks import check_columns
+from .._estimator._estimator import TemperedEstimator
+from .._estimator._mixtures import ACTIVE, aic, bic, check_n_samples, plain_is_better
+from .._estimator._variants import (
     AnnealedMixin,
-    TemperedEstimator,
-    Training,
-    aic,
     annealed_constructor,
-    bic,
-    check_columns,
-    check_n_samples,
-    plain_is_better,
     training_constructor,
 )
 from .._utils._arguments import POSITIVE, Interval

@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import logit
 from sklearn.utils import check_array
 
-from .._families import Natural
+from .._families._family import Natural
 from ..model import Stopped
 from . import _kernels
 

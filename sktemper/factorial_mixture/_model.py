@@ -11,13 +11,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._contract import LocalStep, Powers, Request, tenth_of_rows
-from .._families import (
-    DONE_BY_KERNEL,
-    MOST_VALUES,
-    MixtureAscent,
-    NaturalModel,
-    rate_to_zero,
-)
+from .._families._ascent import DONE_BY_KERNEL, MOST_VALUES, MixtureAscent
+from .._families._family import NaturalModel, rate_to_zero
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
 from . import _kernels

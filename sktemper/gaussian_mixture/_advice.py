@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._families import USED, Search
+from .._families._births import USED, Search
 from ..model import IllDefined
 from ._choice import candidates
 from ._gaps import has_gaps

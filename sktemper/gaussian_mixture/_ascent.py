@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._contract import Ascent, IllDefined, Stopped
-from .._families import ILL_DEFINED, Mixture
+from .._families._mixture import Mixture
+from .._families._normal_wishart import ILL_DEFINED
 from . import _kernels
 from ._priors import kernel_priors, with_learned
 

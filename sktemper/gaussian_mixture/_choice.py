@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .._families import Mixture, MixtureAscent
+from .._families._ascent import MixtureAscent
+from .._families._mixture import Mixture
 from ..model import IllDefined, Powers
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace

@@ -11,32 +11,27 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._engine import QUIETLY
-from .._estimator import (
+from .._engine._problem import QUIETLY
+from .._estimator._choices import choices_of, choose
+from .._estimator._conditional import component_scores, conditional
+from .._estimator._constructors import Streaming
+from .._estimator._data_checks import check_columns, check_first_columns
+from .._estimator._estimator import TemperedEstimator
+from .._estimator._mixtures import MixtureMixin, check_enough_samples, check_n_samples
+from .._estimator._problems import validated_weight
+from .._estimator._variants import (
     AnnealedMixin,
-    MixtureMixin,
-    Streaming,
     SVIPlusMixin,
-    TemperedEstimator,
     annealed_constructor,
-    check_columns,
-    check_enough_samples,
-    check_first_columns,
-    check_n_samples,
-    choices_of,
-    choose,
-    component_scores,
-    conditional,
-    log,
     svi_plus_constructor,
     training_constructor,
-    validated_weight,
 )
-from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
+from .._families._births import USED
+from .._families._dirichlet import LEAST_CONCENTRATION, WEIGHTS
 from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
-from .._utils._notices import warn
+from .._utils._notices import log, warn
 from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import check_numbers, check_values, check_variances
 from ..moves import Moves

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._families import (
+from .._families._births import starts_of_axes
+from .._families._family import ONCE
+from .._families._normal_wishart import (
     ILL_DEFINED,
-    ONCE,
     Covariance,
     NormalWishartFamily,
     NormalWishartParts,
     Usual,
-    starts_of_axes,
 )
 from .._utils._linalg import tiled_matmul
 from ..model import IllDefined, Stopped

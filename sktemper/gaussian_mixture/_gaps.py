@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from .._families import COVARIANCES, ONCE, softmax
 from .._families._counts import log_rising
-from .._families._normal_wishart import LOG_2_PI
+from .._families._family import ONCE
+from .._families._mixture import softmax
+from .._families._normal_wishart import COVARIANCES, LOG_2_PI
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ._family import GaussianFamily, TiedFamily

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._families import ILL_DEFINED
+from .._families._normal_wishart import ILL_DEFINED
 from ..model import IllDefined
 from . import _kernels
 from ._priors import kernel_priors, with_learned

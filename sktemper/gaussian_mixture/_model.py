@@ -12,15 +12,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .._contract import IllDefined, Powers, all_finite, tenth_of_rows
-from .._families import (
-    COVARIANCES,
-    DONE_BY_KERNEL,
-    ILL_DEFINED,
-    USED,
-    Mixture,
-    MixtureModel,
-    WishartPrecision,
-)
+from .._families._ascent import DONE_BY_KERNEL
+from .._families._births import USED
+from .._families._mixture import Mixture, MixtureModel
+from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._validation import check_init, check_values
 from ._ascent import GaussianAscent

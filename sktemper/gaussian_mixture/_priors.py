@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .._families import LEAST_CONCENTRATION
+from .._families._dirichlet import LEAST_CONCENTRATION
 from .._utils._validation import check_prior, check_values, check_variances
 from . import _kernels
 

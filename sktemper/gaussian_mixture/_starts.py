@@ -12,7 +12,7 @@ import functools
 import numpy as np
 from sklearn.utils import check_array
 
-from .._families import COVARIANCES
+from .._families._normal_wishart import COVARIANCES
 from . import _kernels
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 

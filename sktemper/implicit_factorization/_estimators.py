@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import TemperedEstimator, Training, training_constructor
-from .._families import unpacked
+from .._estimator._constructors import Training
+from .._estimator._estimator import TemperedEstimator
+from .._estimator._variants import training_constructor
+from .._families._gaussian import unpacked
 from .._ranking._best import UserEntries
 from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
 from .._utils._arguments import POSITIVE, Interval, refuse

@@ -14,14 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._families import (
+from .._families._factorization import (
     COST_AT_ONCE,
     FEWEST_AT_ONCE,
     FactorizationModel,
-    GaussianPrior,
     Gaussians,
-    Moments,
     PreparedItems,
+)
+from .._families._gaussian import (
+    GaussianPrior,
+    Moments,
     blended,
     least_eigenvalue,
     packed,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._families import EntriesMixin, EntryStatistics
+from .._families._factorization import EntriesMixin, EntryStatistics
 from .._simd.room import empty, zeros
 from .._simd.special import sort_by_column
 from .._utils._csr import is_plain

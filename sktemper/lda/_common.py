@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import polygamma, psi
 
-from .._estimator import choices_of
+from .._estimator._choices import choices_of
 from ._merging import fit_on, with_topics
 from ._priors import even_rows
 from ._topics import Topics

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._estimator import LARGEST_START_SHARE, is_above_one
-from .._families import USED
+from .._estimator._end_of_fit import LARGEST_START_SHARE, is_above_one
+from .._families._births import USED
 from ..schedules import Clock
 from ._common import CommonPart
 from ._merging import cosine

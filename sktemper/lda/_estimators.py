@@ -17,34 +17,27 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine import State
-from .._estimator import (
-    AnnealedMixin,
-    ReadyModel,
-    Streaming,
-    SVIPlusMixin,
-    TemperedEstimator,
-    alarms,
-    annealed_constructor,
+from .._engine._state import State
+from .._estimator._choices import choices_of, choose
+from .._estimator._columns import drop_features, expand_features, widened_for
+from .._estimator._constructors import Streaming
+from .._estimator._counts import (
     check_weighted_counts,
-    choices_of,
-    choose,
-    clear_memory,
-    drop_features,
-    expand_features,
     inspect_counts,
-    prevalence,
-    renewals,
-    svi_plus_constructor,
-    top_words,
-    training_constructor,
     validate_counts,
     validate_training_counts,
-    warn_if_above_one,
-    warn_once,
-    widened_for,
 )
-from .._estimator._estimator import Estimator
+from .._estimator._end_of_fit import warn_if_above_one
+from .._estimator._estimator import Estimator, TemperedEstimator, top_words
+from .._estimator._problems import ReadyModel
+from .._estimator._streams import alarms, clear_memory, prevalence, renewals
+from .._estimator._variants import (
+    AnnealedMixin,
+    SVIPlusMixin,
+    annealed_constructor,
+    svi_plus_constructor,
+    training_constructor,
+)
 from .._utils._arguments import (
     Interval,
     WholeNumber,
@@ -54,6 +47,7 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._frames import data_frame, frame_library
+from .._utils._notices import warn_once
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_prior, check_sparse

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._engine import Problem, data_of
-from .._estimator import choices_of, copy_with_state, stream_rate, workers_for
+from .._engine._data import data_of
+from .._engine._problem import Problem
+from .._estimator._choices import choices_of
+from .._estimator._columns import copy_with_state
+from .._estimator._problems import stream_rate, workers_for
 from .._simd import special
 from .._utils._arguments import refuse
 from .._utils._results import fit_results, install_results, new_estimator

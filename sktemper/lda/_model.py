@@ -16,8 +16,9 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp, psi, softmax
 
-from .._families import ROWS_ANALYSED, _dirichlet
+from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
+from .._families._critical import ROWS_ANALYSED
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .._engine import matrices_of
+from .._engine._data import matrices_of
 from .._utils._arguments import is_number, positive_int, refuse
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int

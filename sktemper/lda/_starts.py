@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.linalg import qr
 from scipy.special import polygamma
 
-from .._families import effective_rows, leading_axes, sample_counts
+from .._families._critical import effective_rows, leading_axes, sample_counts
 from .._utils._linalg import one_blas_thread
 
 # -- critical temperatures of topics, from eigenvalues of correspondence analysis ------

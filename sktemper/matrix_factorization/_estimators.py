@@ -12,16 +12,16 @@ from scipy.special import log_ndtr
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import (
+from .._estimator._constructors import Training
+from .._estimator._estimator import TemperedEstimator
+from .._estimator._variants import (
     AnnealedMixin,
     SVIPlusMixin,
-    TemperedEstimator,
-    Training,
     annealed_constructor,
     svi_plus_constructor,
     training_constructor,
 )
-from .._families import unpacked
+from .._families._gaussian import unpacked
 from .._ranking._best import Rescoring, UserEntries, products
 from .._ranking._recommender import RecommenderMixin, initial_vectors
 from .._utils._arguments import (

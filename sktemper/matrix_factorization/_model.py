@@ -11,14 +11,16 @@ import math
 import numpy as np
 from scipy import sparse
 
-from .._families import (
+from .._families._factorization import (
     COST_AT_ONCE,
     FEWEST_AT_ONCE,
     FactorizationModel,
-    GaussianPrior,
     Gaussians,
-    Moments,
     PreparedItems,
+)
+from .._families._gaussian import (
+    GaussianPrior,
+    Moments,
     blended,
     least_eigenvalue,
     packed,

@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, psi
 from scipy.stats import norm, t
 
-from .._families import EntriesMixin, EntryStatistics, GaussianPrior
+from .._families._factorization import EntriesMixin, EntryStatistics
+from .._families._gaussian import GaussianPrior
 from .._simd.room import zeros
 from .._utils._linalg import sparse_rows
 from . import _kernels

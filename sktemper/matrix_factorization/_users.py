@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._families import Gaussians
+from .._families._factorization import Gaussians
 from .._simd.room import empty
 from ..model import Stopped
 from . import _kernels

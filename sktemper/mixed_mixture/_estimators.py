@@ -12,31 +12,28 @@ from scipy import stats
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from .._engine import Problem, Source, check_widths, matrices_of
-from .._estimator import (
+from .._engine._data import Source, check_widths, matrices_of
+from .._engine._problem import Problem
+from .._estimator._choices import choices_of, choose
+from .._estimator._conditional import Exponential, component_scores, conditional
+from .._estimator._constructors import Training
+from .._estimator._data_checks import (
     EMPTY,
     IDENTIFIER,
     MANY_OPTIONS,
     NAMED,
-    AnnealedMixin,
-    Exponential,
-    MixtureMixin,
-    TemperedEstimator,
-    Training,
-    Validation,
-    annealed_constructor,
-    check_enough_samples,
-    choices_of,
-    choose,
-    component_scores,
-    conditional,
     fault_of,
-    training_constructor,
-    validated_weight,
     warn_of_columns,
-    workers_for,
 )
-from .._families import CONCENTRATION
+from .._estimator._estimator import TemperedEstimator
+from .._estimator._mixtures import MixtureMixin, check_enough_samples
+from .._estimator._problems import Validation, validated_weight, workers_for
+from .._estimator._variants import (
+    AnnealedMixin,
+    annealed_constructor,
+    training_constructor,
+)
+from .._families._dirichlet import CONCENTRATION
 from .._utils._arguments import WholeNumber, refuse
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul

@@ -4,16 +4,12 @@ import numpy as np
 from scipy.special import digamma, gammaln, logsumexp, xlogy
 
 from .._contract import tenth_of_rows
-from .._families import (
-    CategoricalFamily,
-    MixtureModel,
-    MixturePartition,
-    MomentRows,
-    NormalGammaFamily,
-    PoissonFamily,
-    ProductFamily,
-)
+from .._families._counts import CategoricalFamily, PoissonFamily
+from .._families._critical import MixturePartition
 from .._families._dirichlet import log_draws
+from .._families._family import MomentRows, ProductFamily
+from .._families._mixture import MixtureModel
+from .._families._normal_gamma import NormalGammaFamily
 from .._utils._arguments import concentrations_of
 from ._columns import WITH_INTERVALS
 

@@ -16,7 +16,7 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _check_sample_weight
 
-from .._estimator import validated_weight
+from .._estimator._problems import validated_weight
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._design import MOST_CONDITION, Design, check_dense
 from .._utils._frames import check_same_rows, data_frame

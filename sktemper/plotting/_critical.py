@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._estimator import critical_temperatures
+from .._estimator._critical import critical_temperatures
 from .._utils._typing import ArrayLike, Axes, DataLike
 from ._axes import Display
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
-from .._engine import matrices_of
+from .._engine._data import matrices_of
 from .._utils._dates import as_dates
 from .._utils._frames import check_same_rows
 from .._utils._groups import MOST_GROUPS, largest_groups

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine import matrices_of
+from .._engine._data import matrices_of
 from .._utils._arguments import positive_int
 from .._utils._dates import as_dates
 from .._utils._extras import missing_packages

@@ -7,9 +7,9 @@ from typing import Literal, Unpack
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import (
+from .._estimator._constructors import Streaming
+from .._estimator._variants import (
     AnnealedMixin,
-    Streaming,
     annealed_constructor,
     training_constructor,
 )

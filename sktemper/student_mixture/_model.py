@@ -19,7 +19,9 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from .._contract import Capabilities, LocalStep
-from .._families import ONCE, USED, Mixture, softmax
+from .._families._births import USED
+from .._families._family import ONCE
+from .._families._mixture import Mixture, softmax
 from .._utils._cache import LastCall, are_same_objects
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
 from ..gaussian_mixture._kernels import FACTORS_OF_SCALED, FARTHEST, RANGE_OF_SCALED

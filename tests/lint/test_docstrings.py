@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 from sources import PACKAGE, objects, sources
 
 import sktemper
-from sktemper._estimator import Streaming, _constructors
+from sktemper._estimator import _constructors
+from sktemper._estimator._constructors import Streaming
 from sktemper._utils._docstrings import entries, sections
 from sktemper._utils._policy import Policy
 
