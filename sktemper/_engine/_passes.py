@@ -310,9 +310,9 @@ def early_passes(problem, policies, state):
     return Rows(rows.some(int(n_early), random)), int(np.argmin(plan.temperatures != 1))
 
 
-def run_pieces(problem, policies, state, size, on_commit):
+def run_pieces(problem, policies, state, size, on_commit, prepared=None):
     """Take a step on each ``size`` consecutive rows of a chunk of a stream."""
-    steps = Steps(problem, policies, state)
+    steps = Steps(problem, policies, state, prepared)
     n_rows, given = len(problem.data), problem.total_samples
     total = given or _rows_of_stream(problem.model, state, n_rows, size)
     for start in range(0, n_rows, size):

@@ -201,9 +201,10 @@ class Problem:
         shared = self.model, function, shared
         return self.workers.map(_on_block, shared, self._pieces(rows, values))
 
-    def sum(self, function, shared, rows=None):
+    def sum(self, function, shared, rows=None, values=None):
+        """Return the sum of the results of a function for blocks, see `map`."""
         shared = self.model, function, shared
-        pieces = self._pieces(rows)
+        pieces = self._pieces(rows, values)
         return self.workers.sum(_on_block, shared, pieces, self.data.fan_in)
 
     def _pieces(self, rows, values=None):
@@ -237,22 +238,23 @@ class Problem:
             return self.map(function, prepared, rows)
         return self.map(_with_labels, (function, prepared), rows, labels)
 
-    def bound(self, globals_, hyper, rows=None, scale=1.0, prepared=None):
+    def bound(self, globals_, hyper, rows=None, scale=1.0):
         """Return the evidence lower bound of some rows at T=1, weighted.
 
         The term of the rows is multiplied by ``scale``, if they represent more rows.
         """
-        model, weight = self.model, self.sample_weight
-        if prepared is None:
-            prepared = model.prepare(globals_, hyper)
-        if weight is None and self.labels is None:
+        prepared = self.model.prepare(globals_, hyper)
+        if self.sample_weight is None and self.labels is None:
             local_bound = self.sum(_bound, prepared, rows)
         else:
-            bounds = self.row_bounds(prepared, rows)
-            if weight is not None:
-                bounds = bounds * (weight if rows is None else weight[rows])
-            local_bound = bounds.sum()
-        return float(scale * local_bound + model.global_bound(globals_, hyper))
+            local_bound = self.weighted_sum(self.row_bounds(prepared, rows), rows)
+        return float(scale * local_bound + self.model.global_bound(globals_, hyper))
+
+    def weighted_sum(self, values, rows=None):
+        weight = self.sample_weight
+        if weight is not None:
+            values = values * (weight if rows is None else weight[rows])
+        return values.sum()
 
     def row_bounds(self, prepared, rows=None):
         """Return the term of each row in the lower bound at T=1."""

@@ -83,11 +83,13 @@ class Steps:
     policies : Policies
     state : State
         State of the fit, which no other code may change meanwhile.
+    prepared : object or None
+        Prepared parameters of the state, if they are known.
     """
 
-    def __init__(self, problem, policies, state):
+    def __init__(self, problem, policies, state, prepared=None):
         self.problem, self.policies, self.state = problem, policies, state
-        self._prepared = None
+        self._prepared = prepared
 
     @property
     def prepared(self):

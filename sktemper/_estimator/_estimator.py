@@ -835,8 +835,11 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         times = times_of_chunk(times, rate, state, len(data))
         with problem.workers:
             if rate is None:
-                commit = functools.partial(hooks.commit, run)
-                run_pieces(problem, run.policies, state, size, commit)
+                commit, known = functools.partial(hooks.commit, run), None
+                if inline:
+                    parameters = state.globals_, state.hyper
+                    known = work._ready.prepared(problem.model, *parameters)
+                run_pieces(problem, run.policies, state, size, commit, known)
             else:
                 chunk = chunk_of(problem, rate, state, times, size)
                 run_stream(run, training.tempering, chunk, hooks)

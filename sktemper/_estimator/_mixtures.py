@@ -21,7 +21,7 @@ from .._utils._frames import frame_of_rows, is_frame
 from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
-from ..model import Request
+from ..model import LocalStep, Request
 from ..moves import NoMoves
 from ._choices import choices_of
 from ._data_checks import rows_repeat
@@ -278,11 +278,14 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _finish(self, problem, state):
         model, known = problem.model, problem.labels
-        prepared = model.prepare(state.globals_, state.hyper)
-        bound = problem.bound(state.globals_, state.hyper, prepared=prepared)
-        labels = np.concatenate(list(problem.map(_labels, prepared, values=known)))
-        results = labels, bound
-        state.choices = replace(state.choices, labels_and_bound=results)
+        prepared = self._prepared(model)
+        found = problem.sum(_labels_and_bounds, prepared, values=known)
+        labels, bounds = map(np.concatenate, zip(*found.kept, strict=True))
+        bound = found.bound
+        if problem.sample_weight is not None or known is not None:
+            bound = problem.weighted_sum(bounds)
+        bound = float(bound + model.global_bound(state.globals_, state.hyper))
+        state.choices = replace(state.choices, labels_and_bound=(labels, bound))
 
     def _advice(self, problem, state):
         return rows_repeat(self, problem.sample[0], len(problem.data))
@@ -589,7 +592,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return np.sort(random.choice(len(shares), n_samples, p=shares)), random
 
 
-def _labels(model, block, prepared, labels=None):
-    request = Request(want=("local",), labels=labels)
+def _labels_and_bounds(model, block, prepared, labels=None):
+    request = Request(want=("bound", "local"), labels=labels)
     step = model.local_step(block, prepared, request)
-    return step.local_parameters.argmax(axis=1)
+    of_rows = step.local_parameters.argmax(axis=1), step.row_bounds
+    return LocalStep(0.0, bound=step.bound, kept=(of_rows,))
