@@ -107,12 +107,15 @@ def parameters_of(constructor):
 
 
 def typed_parameters(types, cls):
-    """Return parameters of a `TypedDict`, whose defaults are attributes of a class."""
+    """Return parameters of a `TypedDict`, whose defaults are attributes of a class.
+
+    The constructor has to name parameters without such an attribute, with defaults.
+    """
     return {
         name: inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=getattr(cls, name),
+            default=getattr(cls, name, inspect.Parameter.empty),
             annotation=annotation,
         )
         for name, annotation in types.__annotations__.items()

@@ -50,7 +50,90 @@ def _absent(estimator):
     )
 
 
-class _StudentMixture(_GaussianMixture):
+def _expected_scales(model, block, prepared):
+    return model.scaled_rows(block, prepared.globals_, prepared.hyper).scales
+
+
+class StudentMixtureParameters(Streaming, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    covariance_type: Literal["auto", "full", "tied", "diag", "spherical"]
+    degrees_of_freedom: Float | None
+    weight_concentration_prior_type: WeightPrior
+    weight_concentration_prior: Float | None
+    reg_covar: Float | Literal["auto"]
+    init_params: Start
+    weights_init: ArrayLike | None
+    means_init: ArrayLike | None
+    moves: ChosenMoves
+
+
+class TemperedStudentMixture(_GaussianMixture):
+    """Mixture of Student-t distributions with any tempering, or with none.
+
+    A robust `TemperedGaussianMixture`: variational inference for a mixture of at most
+    ``n_components`` multivariate Student-t distributions [1]_, which describe clusters
+    with outliers or heavy tails.  Degrees of freedom are learned for each component.
+
+    Parameters
+    ----------
+    tempering : Tempering or None, default=None
+        Temperature of a fit, such as ``Annealing()``, see `sktemper.tempering`; None is
+        1.  Temperatures are not inferred, because powers of Student-t densities may
+        have infinite integrals.
+    max_iter : int, default=100
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
+    degrees_of_freedom : float, default=None
+        Degrees of freedom of all components, at least 1: few for heavy tails, 1,000 is
+        nearly Gaussian.  None learns those of each component.
+    weight_concentration_prior : float, default=None
+        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
+        components.  None is ``1 / n_components``, or less for many samples.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 10,000.
+
+    Notes
+    -----
+    Given a component, a sample has a latent scale u with the distribution
+    Gamma(nu / 2, nu / 2), and is Gaussian with the precision of the component times u.
+    `covariances_` are the inverses of these precisions; the covariance of samples is
+    nu / (nu - 2) times as large.  `score_samples` integrates the predictive density
+    over u numerically.  Missing values need a Gaussian mixture.
+
+    References
+    ----------
+    .. [1] M. Svensen, C. Bishop, "Robust Bayesian mixture modelling", Neurocomputing
+       64, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import TemperedStudentMixture
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> mixture = TemperedStudentMixture(8, random_state=0).fit(X)
+    >>> mixture.predict(X).shape
+    (300,)
+    """
+
+    @training_constructor(StudentMixtureParameters, _GaussianMixture)
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        tempering: Tempering | None = None,
+        degrees_of_freedom: Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        **parameters: Unpack[StudentMixtureParameters],
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.degrees_of_freedom = degrees_of_freedom
+        self.gradient_noise = gradient_noise
+
     _parameter_constraints = {
         **{
             name: constraint
@@ -70,7 +153,6 @@ class _StudentMixture(_GaussianMixture):
     )
     _has_subspaces = False
     impute = to_sklearn = property(_absent)
-    degrees_of_freedom: Float | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -161,89 +243,6 @@ class _StudentMixture(_GaussianMixture):
         """Degrees of freedom of each component, ndarray (n_components,)."""
         model, hyper = self._fitted_model(), self._state().hyper
         return model.freedom_of(hyper)
-
-
-def _expected_scales(model, block, prepared):
-    return model.scaled_rows(block, prepared.globals_, prepared.hyper).scales
-
-
-class StudentMixtureParameters(Streaming, total=False):
-    """Parameters that the estimators of the model have in common."""
-
-    covariance_type: Literal["auto", "full", "tied", "diag", "spherical"]
-    degrees_of_freedom: Float | None
-    weight_concentration_prior_type: WeightPrior
-    weight_concentration_prior: Float | None
-    reg_covar: Float | Literal["auto"]
-    init_params: Start
-    weights_init: ArrayLike | None
-    means_init: ArrayLike | None
-    moves: ChosenMoves
-
-
-class TemperedStudentMixture(_StudentMixture):
-    """Mixture of Student-t distributions with any tempering, or with none.
-
-    A robust `TemperedGaussianMixture`: variational inference for a mixture of at most
-    ``n_components`` multivariate Student-t distributions [1]_, which describe clusters
-    with outliers or heavy tails.  Degrees of freedom are learned for each component.
-
-    Parameters
-    ----------
-    tempering : Tempering or None, default=None
-        Temperature of a fit, such as ``Annealing()``, see `sktemper.tempering`; None is
-        1.  Temperatures are not inferred, because powers of Student-t densities may
-        have infinite integrals.
-    max_iter : int, default=100
-        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
-    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
-        their evidence is higher, as for few samples, and otherwise "full".
-    degrees_of_freedom : float, default=None
-        Degrees of freedom of all components, at least 1: few for heavy tails, 1,000 is
-        nearly Gaussian.  None learns those of each component.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
-        components.  None is ``1 / n_components``, or less for many samples.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
-        faster for millions: a tenth, at least 20 per component and at most 10,000.
-
-    Notes
-    -----
-    Given a component, a sample has a latent scale u with the distribution
-    Gamma(nu / 2, nu / 2), and is Gaussian with the precision of the component times u.
-    `covariances_` are the inverses of these precisions; the covariance of samples is
-    nu / (nu - 2) times as large.  `score_samples` integrates the predictive density
-    over u numerically.  Missing values need a Gaussian mixture.
-
-    References
-    ----------
-    .. [1] M. Svensen, C. Bishop, "Robust Bayesian mixture modelling", Neurocomputing
-       64, 2005.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_blobs
-    >>> from sktemper import TemperedStudentMixture
-    >>> X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
-    >>> mixture = TemperedStudentMixture(8, random_state=0).fit(X)
-    >>> mixture.predict(X).shape
-    (300,)
-    """
-
-    @training_constructor(StudentMixtureParameters, _StudentMixture)
-    def __init__(
-        self,
-        n_components: Int = 10,
-        *,
-        tempering: Tempering | None = None,
-        gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[StudentMixtureParameters],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.gradient_noise = gradient_noise
 
 
 class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
