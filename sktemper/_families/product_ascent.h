@@ -367,7 +367,6 @@ static int take_product_steps(product_block *b)
         return status;
     return take_steps(&b->steps, &methods, &run);
 }
-#undef NO_SHARE_
 #endif
 
 /* Returns the size of the scratch memory. */

@@ -207,7 +207,6 @@ static int find_product_split(product_split_block *s)
     }
     return found;
 }
-#undef STARTS
 #endif
 
 /* Finds the best split; returns whether there is one. */

@@ -70,4 +70,3 @@ LOOP void NAME(add_sparse_sums)(intptr_t n, intptr_t width, const intptr_t *rest
 FUSED
 
 #undef COLUMNS
-#undef NEXT_COLUMNS

@@ -342,13 +342,3 @@ LOOP int NAME(best_of_scores)(ranking_block *block)
     NAME(sort_best)(block);
     return 0;
 }
-
-#ifdef VECTOR_BYTES
-#undef MASK
-#undef VECTOR
-#endif
-#undef LANES
-#undef COLUMNS
-#undef ROWS
-#undef TILES_AHEAD
-#undef FEW_USERS

@@ -7,8 +7,8 @@
  * at the edge are filled up with elements of a unit matrix.  The terms of an element are
  * added in the same order in every lane. */
 
-/* LANES is a macro, because other loops define the same name.  Undefine it at the end of the
- * loops that include this file. */
+/* LANES is a macro, because other loops define the same name.  Loops that include one of
+ * these undefine it at their end. */
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
 #include "turned_lanes.h"
 

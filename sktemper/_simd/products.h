@@ -170,8 +170,3 @@ LOOP void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
 
 #undef LANES
 #undef COLUMNS
-#undef ROWS
-#undef TERMS
-#undef FEW_TERMS
-#undef MANY_ROWS
-#undef FEW_ROWS

@@ -35,8 +35,6 @@ ALWAYS_INLINE void turn_block(turned_vector *rows)
             rows[r] = next[r];
     }
 }
-#undef LOW
-#undef HIGH
 #else
 enum { N_TURNED = 1 };
 typedef double turned_vector;

@@ -44,7 +44,6 @@ static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_list
     }
 }
 #undef VECTOR
-#undef WIDE
 
 /* Writes the gram of each sample, from the dimensions in which it has a value.  Returns 0,
  * or -1 if `stop` is set. */

@@ -266,22 +266,6 @@ LOOP void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stride
     }
 }
 
-#undef FACTORS
-#undef LOG2_E
-#undef LN2
-#undef PARTS
-#undef OWN_PARTS
-#undef FEW_PARTS
 #undef VECTOR
-#undef WORDS
-#undef WHERE
-#undef WIDTH
 #undef LANES
-#undef FEW_LANES
-#undef SIZE_BITS
 #undef FARTHEST_POWER
-#undef DEGREE
-#undef MOST_GRAM_BYTES
-#undef FLAGGED
-#undef FEW_FEATURES
-#undef PANEL

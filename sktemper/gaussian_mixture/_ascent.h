@@ -849,13 +849,6 @@ static double global_bound(const ascent_block *b, ascent_room *room)
     return bound - 0.5 * inner_product(room, scales, p->inverse);
 }
 #include "_scales.h"
-#undef USED_ROWS
-#undef OCCUPIED_ROWS
-#undef COMMON_FREE
-#undef AT_REST
-#undef AT_OPTIMUM
-#undef LEAST_RISE
-#undef FREE_TOL
 #endif
 
 /* -- the local step, for one floating type ------------------------------------------------- */

@@ -409,11 +409,4 @@ LOOP void NAME(distances_to_seeds)(intptr_t n, intptr_t n_features, intptr_t n_d
 
 #include "_merges.h"
 
-#undef VECTOR
-#undef WIDTH
-#undef VECTORS
 #undef LANES
-#undef AT
-#undef ZEROS
-#undef EACH
-#undef LARGEST_EXPONENT

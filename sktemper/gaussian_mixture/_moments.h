@@ -115,7 +115,6 @@ static void NAME(add_moments)(intptr_t n, intptr_t n_tiles, intptr_t height,
         NAME(moment_tile)(h, 0, n, own, width, table + column, stride, first, sums);   \
         break;
                 EACH_HEIGHT(TILES)
-#undef TILES
             }
             sums += height * COLUMNS;
         }
@@ -203,8 +202,4 @@ LOOP int NAME(weighted_moments)(moments_block *block)
     return 0;
 }
 
-#undef DOUBLES
-#undef SIZE
-#undef HIGHEST
 #undef COLUMNS
-#undef EACH_HEIGHT

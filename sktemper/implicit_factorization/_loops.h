@@ -63,7 +63,6 @@ static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict oth
             to[i] += sums[i];
     }
 }
-#undef VECTOR
 
 /* Writes the sums over the pairs of each row.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(pair_sums)(pairs_block *block)
@@ -233,5 +232,3 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     }
     return n_indefinite;
 }
-
-#undef LANES

@@ -177,5 +177,3 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
     }
     return n_indefinite;
 }
-
-#undef LANES

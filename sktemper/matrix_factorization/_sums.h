@@ -100,7 +100,6 @@ static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
         CASE(5)
 #endif
     }
-#undef CASE
 }
 
 /* Adds the sums of a panel to the sums of a row, which begin at `out`. */
@@ -231,5 +230,3 @@ LOOP void NAME(table_sums)(intptr_t n_rows, intptr_t width, const double *factor
             to[i] += factor * (double)from[i];
     }
 }
-
-#undef VECTOR

@@ -91,8 +91,3 @@ LOOP int NAME(log_integrals)(intptr_t n_rows, intptr_t n_factors, const double *
     }
     return *stop ? -1 : 0;
 }
-#undef NODES
-#undef STEP
-#undef LARGEST_STEP
-#undef NO_TERM
-#undef NEAR_MODE
