@@ -12,7 +12,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict, TypeVar
 
-from .._utils._docstrings import complete_methods, entries, sections, with_entries
+from .._utils._docstrings import (
+    complete_methods,
+    entries,
+    references,
+    sections,
+    with_entries,
+    with_notes,
+)
 from .._utils._typing import Duration, Float, Int, Seed
 from ..learning_rates import LearningRate
 from ..renewals import Renewals
@@ -162,13 +169,19 @@ def completed(others: Mapping) -> Callable[[Constructor], Constructor]:
 
 # -- docstrings ------------------------------------------------------------------------
 def complete_docstrings(cls):
-    """Add inherited descriptions to the docstrings of an estimator and its methods."""
+    """Add what bases describe to the docstrings of an estimator and its methods.
+
+    These are parameters, notes if the estimator has none, and the references that it
+    cites and does not list.
+    """
     complete_methods(cls)
     if "__init__" not in vars(cls) or not vars(cls).get("__doc__"):
         return
-    known = {}
+    known, notes, listed = {}, {}, {}
     for base in reversed(cls.__mro__):
-        text = sections(vars(base).get("__doc__")).get("Parameters", "")
-        known |= entries(text)
+        text = sections(vars(base).get("__doc__"))
+        known |= entries(text.get("Parameters", ""))
+        notes |= {title: text[title] for title in text.keys() & {"Notes"}}
+        listed |= references(text.get("References", ""))
     names = inspect.signature(cls.__init__).parameters
-    cls.__doc__ = with_entries(cls.__doc__, names, known)
+    cls.__doc__ = with_notes(with_entries(cls.__doc__, names, known), notes, listed)

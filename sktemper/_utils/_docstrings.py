@@ -10,6 +10,9 @@ TAKEN = "Parameters", "Returns", "Raises"
 #: The places where a section begins, and where an entry of a section begins.
 SECTION = re.compile(r"\n\n(?=\w[\w ]*\n-{3,}\n)")
 ENTRY = re.compile(r"^(?=\S)", re.M)
+#: A citation of a reference, and a reference.
+CITATION = re.compile(r"\[(\d+)\]_")
+REFERENCE = re.compile(r"^\.\. \[(\d+)\].*(?:\n .*)*", re.M)
 
 
 def sections(docstring):
@@ -40,6 +43,28 @@ def with_entries(docstring, names, known):
         written = "\n".join(["Parameters\n----------", *texts])
         own = {"": own.pop(""), "Parameters": written} | own | {"Parameters": written}
     return "\n\n".join(own.values()) + "\n"
+
+
+def references(section):
+    """Return the references of a section by their numbers."""
+    return {found[1]: found[0] for found in REFERENCE.finditer(section)}
+
+
+def with_notes(docstring, notes, known):
+    """Return a docstring with ``notes``, if it has none, and with what it cites.
+
+    ``known`` has references by number; those that the docstring does not list are
+    added.
+    """
+    own = sections(docstring)
+    own = {"": own.pop(""), "Parameters": own.pop("Parameters", "")} | notes | own
+    known = known | references(own.get("References", ""))
+    cited = known.keys() & CITATION.findall("\n".join(own.values()))
+    if cited:
+        texts = ["References\n----------", *(known[number] for number in sorted(cited))]
+        own["References"] = "\n".join(texts)
+    examples = own.pop("Examples", "")
+    return "\n\n".join(filter(None, [*own.values(), examples])) + "\n"
 
 
 def methods(cls):

@@ -507,16 +507,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    Notes
-    -----
-    `score_samples` returns the logarithm of the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials.  `score` is
-    the sum of these logarithms, divided by the number of tokens.
-
     References
     ----------
-    .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
-       approach for short text clustering", KDD 2014.
     .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 
@@ -561,15 +553,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    Notes
-    -----
-    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
-    returns the logarithm of the posterior predictive probability of the values that are
-    not missing, and `score` is the mean of these logarithms.
-
     References
     ----------
-    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
     .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 

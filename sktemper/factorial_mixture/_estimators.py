@@ -369,21 +369,8 @@ class AnnealedFactorialMixture(AnnealedMixin, TemperedFactorialMixture):
     moves : Moves, "birth" or None, default="birth"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    Notes
-    -----
-    NaN is a missing value: `transform` and scores leave it out, and `fit` and
-    `lower_bound` treat it as a latent variable.  Centre data whose zero has no meaning,
-    because noise and components have prior mean zero.
-
-    `score_samples` is a lower bound of log p(x) under the posterior of the components,
-    and `score` is its mean over the samples.
-
     References
     ----------
-    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016, equation 12 and appendix C.
-    .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
-       the Indian buffet process", AISTATS 2009.
     .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 

@@ -800,17 +800,8 @@ class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="all"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    Notes
-    -----
-    Parameters and attributes include those of `BayesianGaussianMixture`; with
-    ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, results are the
-    same too.  `score_samples` is the exact posterior predictive density, a mixture of
-    Student-t distributions.
-
     References
     ----------
-    .. [1] H. Attias, "A variational Bayesian framework for graphical models", NIPS
-       2000.
     .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
     .. [3] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
@@ -860,17 +851,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, TemperedGaussianMixture):
         Distribution of the random weights of samples: "gaussian" weights, those of the
         paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
 
-    Notes
-    -----
-    Parameters and attributes include those of `BayesianGaussianMixture`; with
-    ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, results are the
-    same too.  `score_samples` is the exact posterior predictive density, a mixture of
-    Student-t distributions.
-
     References
     ----------
-    .. [1] H. Attias, "A variational Bayesian framework for graphical models", NIPS
-       2000.
     .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
        tuneable stochastic annealing".
 

@@ -1518,16 +1518,8 @@ class AnnealedLDA(AnnealedMixin, TemperedLDA):
     flattens poor optima, and cools to T=1 [2]_.  The start comes from the data
     (``init_params``), and short documents are sampled at last (``doc_update``).
 
-    Notes
-    -----
-    Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
-    is document completion: topic weights are inferred from every second distinct word
-    of a document, and the other words are scored.
-
     References
     ----------
-    .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
-       JMLR 14, 2013.
     .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 
@@ -1574,16 +1566,8 @@ class SVIPlusLDA(SVIPlusMixin, TemperedLDA):
         Distribution of the random weights of documents: "gaussian" weights, those of
         the paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
 
-    Notes
-    -----
-    Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
-    is document completion: topic weights are inferred from every second distinct word
-    of a document, and the other words are scored.
-
     References
     ----------
-    .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
-       JMLR 14, 2013.
     .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
        tuneable stochastic annealing".
 

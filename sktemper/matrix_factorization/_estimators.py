@@ -718,24 +718,8 @@ class AnnealedMatrixFactorization(AnnealedMixin, TemperedMatrixFactorization):
     [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
     The fit starts at a high temperature, which falls to 1 [4]_.
 
-    Notes
-    -----
-    Rows are users and columns are items.  The ratings are the stored entries of a
-    sparse matrix, including zeros, or the entries of a dense array that are not NaN;
-    see `sktemper.datasets.ratings_matrix`.
-
-    `score_samples` is the log predictive density of every second rating of each user,
-    given the other ratings: Student's t, or Gaussian if ``noise_type`` is "common".
-    `score` is the mean per held-out rating.
-
     References
     ----------
-    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing", section 4.1.
-    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
-       using Markov chain Monte Carlo", ICML 2008.
-    .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
-       prediction", KDD Cup 2007.
     .. [4] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 
@@ -782,25 +766,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, TemperedMatrixFactorization):
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of ratings: "gaussian" weights, those of the
         paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
-
-    Notes
-    -----
-    Rows are users and columns are items.  The ratings are the stored entries of a
-    sparse matrix, including zeros, or the entries of a dense array that are not NaN;
-    see `sktemper.datasets.ratings_matrix`.
-
-    `score_samples` is the log predictive density of every second rating of each user,
-    given the other ratings: Student's t, or Gaussian if ``noise_type`` is "common".
-    `score` is the mean per held-out rating.
-
-    References
-    ----------
-    .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing", section 4.1.
-    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
-       using Markov chain Monte Carlo", ICML 2008.
-    .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
-       prediction", KDD Cup 2007.
 
     Examples
     --------

@@ -717,29 +717,8 @@ class AnnealedMixedMixture(AnnealedMixin, TemperedMixedMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    Notes
-    -----
-    Kinds of columns are "categorical" and "binary" (options), "gaussian", "lognormal"
-    (normal logarithms of positive numbers), "poisson" (counts), "histogram" (a density
-    that is constant in each of ``n_bins`` or more intervals, and falls beyond them) and
-    "binned" (intervals as options).  With "auto", text, and whole numbers of at most 10
-    values, are categorical.  Other numbers are normal or log-normal if their skewness
-    and kurtosis permit it, normal if the column has several modes, and otherwise a
-    histogram, as are numbers with many zeros.  With "from_dtype", other numbers are
-    Gaussian, unless all are equal.  The first chunk of a stream determines the kinds,
-    intervals and categories.
-
-    NaN and None are missing values, and are assumed to be missing at random.
-    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
-    and means and precisions of numbers have normal-gamma priors, whose scales are
-    computed from the column.  `score_samples` returns the logarithm of the posterior
-    predictive density of the values that are not missing, and `score` is the mean of
-    these logarithms.  It is -inf for a number in a "lognormal" column that is not
-    positive.
-
     References
     ----------
-    .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
     .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 

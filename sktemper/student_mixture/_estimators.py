@@ -259,18 +259,8 @@ class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="all"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    Notes
-    -----
-    Given a component, a sample has a latent scale u with the distribution
-    Gamma(nu / 2, nu / 2), and is Gaussian with the precision of the component times u.
-    `covariances_` are the inverses of these precisions; the covariance of samples is
-    nu / (nu - 2) times as large.  `score_samples` integrates the predictive density
-    over u numerically.  Missing values need a Gaussian mixture.
-
     References
     ----------
-    .. [1] M. Svensen, C. Bishop, "Robust Bayesian mixture modelling", Neurocomputing
-       64, 2005.
     .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
     .. [3] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture

@@ -16,7 +16,7 @@ from sources import PACKAGE, objects, sources
 import sktemper
 from sktemper._estimator import _constructors
 from sktemper._estimator._constructors import Streaming
-from sktemper._utils._docstrings import entries, sections
+from sktemper._utils._docstrings import entries, references, sections
 from sktemper._utils._policy import Policy
 
 ESTIMATORS = {
@@ -99,8 +99,9 @@ def documented():
 def assert_completed(written, docstring, name):
     """Fail unless a docstring has all sections and entries that are written."""
     written, docstring = sections(written), sections(docstring)
-    own = entries(written.pop("Parameters", ""))
-    assert own.items() <= entries(docstring.get("Parameters", "")).items(), name
+    for title, parts in ("Parameters", entries), ("References", references):
+        own = parts(written.pop(title, ""))
+        assert own.items() <= parts(docstring.get(title, "")).items(), name
     assert written.items() <= docstring.items(), name
 
 
