@@ -15,6 +15,7 @@ from typing import Literal, TypedDict, TypeVar
 from .._utils._docstrings import (
     complete_methods,
     entries,
+    joined,
     references,
     sections,
     with_entries,
@@ -184,4 +185,5 @@ def complete_docstrings(cls):
         notes |= {title: text[title] for title in text.keys() & {"Notes"}}
         listed |= references(text.get("References", ""))
     names = inspect.signature(cls.__init__).parameters
-    cls.__doc__ = with_notes(with_entries(cls.__doc__, names, known), notes, listed)
+    own = with_entries(sections(cls.__doc__), names, known)
+    cls.__doc__ = joined(with_notes(own, notes, listed))

@@ -642,7 +642,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -676,10 +675,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         A sample that the model explains badly, such as an outlier, has a high
         temperature.  This method is only available with a tempering that infers a
         temperature for each sample, such as `sktemper.tempering.LocalTempering`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------

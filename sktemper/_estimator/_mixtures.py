@@ -112,13 +112,6 @@ def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
 def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
     """Return the Akaike information criterion for data; lower is better.
 
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Data as in `fit`.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Number of times that each sample counts.
-
     Returns
     -------
     aic : float
@@ -179,11 +172,9 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     _end_of_fit_checks = (about_components,)
     #: What to do if no number of components is enough.
     _other_distributions = "clusters do not have these distributions"
-    bic, aic, plain_is_better_ = bic, aic, plain_is_better
+    plain_is_better_ = plain_is_better
     clear_memory, alarms_ = clear_memory, alarms
     prevalence_, renewals_ = prevalence, renewals
-    # DensityMixin.score does nothing
-    score: Callable[..., float] = TemperedEstimator.score
 
     @property
     def _n_features_out(self):
@@ -317,10 +308,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     def transform(self, X: DataLike) -> np.ndarray:
         """Return the responsibilities of the components, for pipelines.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
         Returns
         -------
         responsibilities : ndarray of shape (n_samples, n_components)
@@ -330,10 +317,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def predict(self, X: DataLike) -> np.ndarray:
         """Return the most probable component of each sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -374,6 +357,9 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """
         parameters = {"sample_weight": sample_weight, "X_val": X_val, "labels": labels}
         return self.fit(X, y, **parameters).labels_
+
+    # DensityMixin.score does nothing
+    score: Callable[..., float] = TemperedEstimator.score
 
     @property
     def labels_(self) -> np.ndarray:
@@ -490,15 +476,10 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return rows
 
     # -- criteria ----------------------------------------------------------------------
+    bic, aic = bic, aic
+
     def entropy_r2(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return how well the classes are separated, from 0 to 1.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
 
         Returns
         -------
@@ -529,13 +510,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def icl(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the integrated completed likelihood criterion; lower is better.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
 
         Returns
         -------

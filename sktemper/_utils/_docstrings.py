@@ -1,5 +1,6 @@
 """Docstrings that are completed at import by those of others."""
 
+import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -15,12 +16,18 @@ CITATION = re.compile(r"\[(\d+)\]_")
 REFERENCE = re.compile(r"^\.\. \[(\d+)\].*(?:\n .*)*", re.M)
 
 
-def sections(docstring):
-    """Return the sections of a docstring by title; the summary has the title ""."""
+@functools.cache
+def _sections(docstring):
     summary, *texts = SECTION.split(inspect.cleandoc(docstring or ""))
     return {"": summary} | {text.partition("\n")[0]: text for text in texts}
 
 
+def sections(docstring):
+    """Return the sections of a docstring by title; the summary has the title ""."""
+    return _sections(docstring).copy()
+
+
+@functools.cache
 def entries(section):
     """Return the entries of a section, such as parameters, by their names."""
     texts = ENTRY.split(section)[3:]  # a title and a line come first
@@ -31,18 +38,17 @@ def entries(section):
     return found
 
 
-def with_entries(docstring, names, known):
-    """Return a docstring with entries of parameters in the order of ``names``.
+def with_entries(own, names, known):
+    """Return sections with entries of parameters in the order of ``names``.
 
-    ``known`` has entries by name; those that the docstring does not have are added.
+    ``known`` has entries by name; those that the sections do not have are added.
     """
-    own = sections(docstring)
     known = known | entries(own.get("Parameters", ""))
     texts = dict.fromkeys(known[name] for name in names if name in known)
-    if texts:
-        written = "\n".join(["Parameters\n----------", *texts])
-        own = {"": own.pop(""), "Parameters": written} | own | {"Parameters": written}
-    return "\n\n".join(own.values()) + "\n"
+    if not texts:
+        return own
+    written = "\n".join(["Parameters\n----------", *texts])
+    return {"": own[""], "Parameters": written} | own | {"Parameters": written}
 
 
 def references(section):
@@ -50,21 +56,23 @@ def references(section):
     return {found[1]: found[0] for found in REFERENCE.finditer(section)}
 
 
-def with_notes(docstring, notes, known):
-    """Return a docstring with ``notes``, if it has none, and with what it cites.
+def with_notes(own, notes, known):
+    """Return sections with ``notes``, if they have none, and with what they cite.
 
-    ``known`` has references by number; those that the docstring does not list are
-    added.
+    ``known`` has references by number; those that the sections do not list are added.
     """
-    own = sections(docstring)
-    own = {"": own.pop(""), "Parameters": own.pop("Parameters", "")} | notes | own
+    own = dict.fromkeys(["", "Parameters"], "") | notes | own
     known = known | references(own.get("References", ""))
     cited = known.keys() & CITATION.findall("\n".join(own.values()))
     if cited:
         texts = ["References\n----------", *(known[number] for number in sorted(cited))]
         own["References"] = "\n".join(texts)
-    examples = own.pop("Examples", "")
-    return "\n\n".join(filter(None, [*own.values(), examples])) + "\n"
+    return own | {"Examples": own.pop("Examples", "")}
+
+
+def joined(own):
+    """Return the docstring that has some sections."""
+    return "\n\n".join(filter(None, own.values())) + "\n"
 
 
 def methods(cls):
@@ -76,17 +84,20 @@ def methods(cls):
             yield name, value
 
 
-def complete(function, other, titles=TAKEN):
+def complete(function, other, titles=TAKEN, known=None):
     """Add to a docstring what it lacks of another one.
 
-    These are the descriptions of parameters, and the sections with some titles.
+    These are the sections with some titles, and the descriptions of parameters, which
+    ``known`` has by name if it is not those of the other.
     """
     own, others = sections(function.__doc__), sections(other.__doc__)
-    known = entries(others.pop("Parameters", ""))
+    of_other = entries(others.pop("Parameters", ""))
     own |= {title: others[title] for title in titles if title in others.keys() - own}
     order = dict.fromkeys(["", *TAKEN, *titles, *own])
-    text = "\n\n".join(own[title] for title in order if title in own)
-    function.__doc__ = with_entries(text, inspect.signature(function).parameters, known)
+    own = {title: own[title] for title in order if title in own}
+    names = inspect.signature(function).parameters
+    known = of_other if known is None else known
+    function.__doc__ = joined(with_entries(own, names, known))
 
 
 Function = TypeVar("Function", bound=Callable)
@@ -107,22 +118,33 @@ def completed_by(other: Callable, *titles: str) -> Callable[[Function], Function
     return completed
 
 
-#: Functions whose docstrings are complete.
-COMPLETE = set()
+#: Descriptions of parameters that a function had before its docstring was completed.
+WRITTEN = {}
+
+
+def parameters_of(function):
+    return entries(sections(function.__doc__).get("Parameters", ""))
 
 
 def complete_methods(cls):
     """Complete the docstrings of methods by those of the methods that they override.
 
     The methods are those of the class and of the classes of this package that it
-    inherits from, such as mixins.
+    inherits from, such as mixins.  A parameter without a description has that of the
+    last method above it in the class, or else that of the method that is overridden, or
+    that of the last method of a base.
     """
-    package, known = __name__.partition(".")[0], {}
+    package, overridden, of_bases = __name__.partition(".")[0], {}, {}
     for base in reversed(cls.__mro__):
         if base.__module__.partition(".")[0] != package:
             continue
+        above = {}
         for name, function in methods(base):
-            if name in known and function not in COMPLETE:
-                complete(function, known[name])
-                COMPLETE.add(function)
-            known[name] = function
+            if function not in WRITTEN:
+                WRITTEN[function] = parameters_of(function)
+                other = overridden.get(name, function)
+                known = of_bases | parameters_of(other) | above
+                complete(function, other, known=known)
+            above |= WRITTEN[function]
+            overridden[name] = function
+        of_bases |= above

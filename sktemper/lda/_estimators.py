@@ -632,12 +632,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts.
-        y : None
-            Ignored, for compatibility with scikit-learn.
-        normalize : bool, default=True
-            As in `transform`.
         **fit_params : dict
             For `fit`; ``covariates`` also for `transform`.
 
@@ -654,15 +648,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         self, X: DataLike, *, covariates: DataLike | None = None
     ) -> np.ndarray:
         """Return each document's held-out predictive log-likelihood at T=1.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts.
-        covariates : DataFrame or array-like of shape (n_samples,) or \
-                (n_samples, n_covariates), default=None
-            Covariates as in `fit`.  None, and cells that did not occur in the fit,
-            have the prior ``doc_topic_prior_``.
 
         Returns
         -------
@@ -683,14 +668,8 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of times that each document counts.
-        covariates : DataFrame or array-like of shape (n_samples,) or \
-                (n_samples, n_covariates), default=None
-            Covariates as in `fit`.  None, and cells that did not occur in the fit,
-            have the prior ``doc_topic_prior_``.
 
         Returns
         -------
@@ -703,6 +682,22 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
             If no token is held out, or covariates are invalid.
         """
         return self._mean_score(X, sample_weight, covariates)
+
+    def perplexity(
+        self,
+        X: DataLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        covariates: DataLike | None = None,
+    ) -> float:
+        """Return ``exp(-score(X))``, per held-out token; lower is better.
+
+        Returns
+        -------
+        perplexity : float
+            At least 1.
+        """
+        return float(np.exp(-self._mean_score(X, sample_weight, covariates)))
 
     def lower_bound(
         self,
@@ -717,6 +712,8 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The documents of the fit, which count as the whole data set.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The sample weights of the fit.
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             The covariates of the fit.  None, and cells that did not occur in the fit,
@@ -729,33 +726,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         """
         with self._fitted_problem(X, sample_weight, covariates) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper)
-
-    def perplexity(
-        self,
-        X: DataLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        covariates: DataLike | None = None,
-    ) -> float:
-        """Return ``exp(-score(X))``, per held-out token; lower is better.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each document counts.
-        covariates : DataFrame or array-like of shape (n_samples,) or \
-                (n_samples, n_covariates), default=None
-            Covariates as in `fit`.  None, and cells that did not occur in the fit,
-            have the prior ``doc_topic_prior_``.
-
-        Returns
-        -------
-        perplexity : float
-            At least 1.
-        """
-        return float(np.exp(-self._mean_score(X, sample_weight, covariates)))
 
     def to_sklearn(self) -> LatentDirichletAllocation:
         """Return a fitted `sklearn.decomposition.LatentDirichletAllocation`.
@@ -1045,8 +1015,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
             Word counts.
         n_documents : int, default=5
             Documents of each topic.
-        output : {"pandas", "polars"}, default="pandas"
-            The library of the data frame.
 
         Returns
         -------
@@ -1100,14 +1068,9 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts of a few documents.  A single document may have the shape
             (n_features,), such as a row of a sparse array or of a pandas DataFrame.
-        feature_names : array-like of shape (n_features,), default=None
-            The words; None takes the column names of the training data, or column
-            numbers.
         min_probability : float, default=0.1
             Topics that are less probable are left out, except for the most probable
             topic of a word.
-        output : {"pandas", "polars"}, default="pandas"
-            The library of the data frame.
 
         Returns
         -------
