@@ -23,7 +23,9 @@ from .._utils._docstrings import (
 )
 from .._utils._typing import Duration, Float, Int, Seed
 from ..learning_rates import LearningRate
+from ..noise import GradientNoise
 from ..renewals import Renewals
+from ..schedules import Schedule
 
 #: Groups of parameters in the order of a signature; parameters in none of the others
 #: are of "The model".
@@ -102,6 +104,14 @@ class Streaming(Training, total=False):
 
     half_life: Float | Duration | None
     renewals: Renewals | Literal["auto"] | None
+
+
+class Annealed(TypedDict, total=False):
+    """Parameters of every annealed estimator."""
+
+    schedule: Schedule | Callable | None
+    target: Literal["local_step", "likelihood", "posterior"]
+    gradient_noise: GradientNoise | None
 
 
 # -- constructors that are completed ---------------------------------------------------

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 
 from .._utils._arguments import check_interval, is_integer, refuse
+from .._utils._docstrings import completed_by
 from .._utils._frames import frame_of_rows, is_frame
 from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
@@ -109,6 +110,7 @@ def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
     return deviance + self.n_parameters_ * float(np.log(total))
 
 
+@completed_by(bic)
 def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
     """Return the Akaike information criterion for data; lower is better.
 

@@ -9,7 +9,7 @@ from .._utils._policy import Slot
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import Schedule, as_schedule
 from ..tempering import Annealing
-from ._constructors import completed, parameters_of, typed_parameters
+from ._constructors import Annealed, completed, parameters_of, typed_parameters
 from ._estimator import TemperedEstimator
 
 _ANNEALED_SLOTS = {"schedule": Slot(as_schedule)}
@@ -38,7 +38,8 @@ def _without(mapping, name):
 
 def annealed_constructor(general):
     """Return a decorator that completes the constructor of an annealed estimator."""
-    return completed(_without(parameters_of(general.__init__), "tempering"))
+    parameters = _without(parameters_of(general.__init__), "tempering")
+    return completed(parameters | typed_parameters(Annealed, AnnealedMixin))
 
 
 def svi_plus_constructor(general):
@@ -49,8 +50,8 @@ def svi_plus_constructor(general):
 class AnnealedMixin:
     """Mixin of ``Annealed...`` estimators, with ``schedule`` and ``target``.
 
-    These two parameters replace ``tempering``.  The page :doc:`/own_model` has an
-    example.
+    These two parameters replace ``tempering`` by an annealing [2]_.  The page
+    :doc:`/own_model` has an example.
 
     Parameters
     ----------
@@ -60,11 +61,20 @@ class AnnealedMixin:
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
+
+    References
+    ----------
+    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
     """
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         _exchange(cls, "tempering", _ANNEALED_SLOTS, _ANNEALED_CONSTRAINTS)
+
+    # defaults of parameters that a constructor may omit
+    schedule = gradient_noise = None
+    target = "local_step"
 
     def _tempering(self):
         return Annealing(self.schedule, self.target)

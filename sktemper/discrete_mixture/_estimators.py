@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, Literal, Unpack
 
@@ -12,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._columns import drop_features, expand_features, widened_for
-from .._estimator._constructors import Streaming
+from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
     check_weighted_counts,
     inspect_counts,
@@ -36,7 +35,6 @@ from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_numbers, check_prior
 from ..moves import Moves
 from ..noise import GradientNoise
-from ..schedules import Schedule
 from ..tempering import Tempering
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
@@ -488,7 +486,7 @@ def check_binary(X, name):
         )
 
 
-class MultinomialMixtureParameters(Streaming, total=False):
+class MultinomialMixtureParameters(Annealed, Streaming, total=False):
     """Parameters that the estimators of the model have in common."""
 
     feature_prior: Float | Literal["auto"]
@@ -507,11 +505,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    References
-    ----------
-    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-
     Examples
     --------
     >>> from sktemper import AnnealedMultinomialMixture
@@ -526,15 +519,12 @@ class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
         self,
         n_components: Int = 10,
         *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
-        gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[MultinomialMixtureParameters],
     ): ...
 
 
-class BernoulliMixtureParameters(Streaming, total=False):
+class BernoulliMixtureParameters(Annealed, Streaming, total=False):
     """Parameters that the estimators of the model have in common."""
 
     feature_prior: Float
@@ -553,11 +543,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    References
-    ----------
-    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-
     Examples
     --------
     >>> import numpy as np
@@ -572,9 +557,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):
         self,
         n_components: Int = 10,
         *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
-        gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[BernoulliMixtureParameters],
     ): ...

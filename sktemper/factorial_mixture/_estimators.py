@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, Literal, Unpack
 
@@ -12,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator._constructors import Training
+from .._estimator._constructors import Annealed, Training
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import ACTIVE, aic, bic, check_n_samples, plain_is_better
@@ -28,7 +27,6 @@ from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import check_init, check_numbers, check_variances
 from ..moves import Moves
 from ..noise import GradientNoise
-from ..schedules import Schedule
 from ..tempering import Tempering
 from ._births import STARTS
 from ._inference import check_range, filled, inclusion_probabilities
@@ -345,7 +343,7 @@ def _start(init, n_components, X, hyper, random):
     return means
 
 
-class FactorialMixtureParameters(Training, total=False):
+class FactorialMixtureParameters(Annealed, Training, total=False):
     """Parameters that the estimators of the model have in common."""
 
     inclusion_probability: Float | ArrayLike | None
@@ -371,6 +369,8 @@ class AnnealedFactorialMixture(AnnealedMixin, TemperedFactorialMixture):
 
     References
     ----------
+    .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
+       the Indian buffet process", AISTATS 2009.
     .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 
@@ -389,9 +389,6 @@ class AnnealedFactorialMixture(AnnealedMixin, TemperedFactorialMixture):
         self,
         n_components: Int = 10,
         *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth"] | None = "birth",
-        gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[FactorialMixtureParameters],
     ): ...

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._engine._problem import QUIETLY
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import component_scores, conditional
-from .._estimator._constructors import Streaming
+from .._estimator._constructors import Annealed, Streaming
 from .._estimator._data_checks import check_columns, check_first_columns
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin, check_enough_samples, check_n_samples
@@ -787,6 +787,12 @@ class TemperedGaussianMixture(_GaussianMixture):
         self.gradient_noise = gradient_noise
 
 
+class AnnealedGaussianMixtureParameters(
+    Annealed, GaussianMixtureParameters, total=False
+):
+    """Parameters of the annealed estimator of the model."""
+
+
 class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
     """Gaussian mixture fitted by deterministic annealing and moves.
 
@@ -802,8 +808,6 @@ class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
 
     References
     ----------
-    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
     .. [3] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
        models", Neural Computation 12, 2000.
 
@@ -824,11 +828,8 @@ class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
         self,
         n_components: Int = 10,
         *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: ChosenMoves = "all",
-        gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[GaussianMixtureParameters],
+        **parameters: Unpack[AnnealedGaussianMixtureParameters],
     ): ...
 
 

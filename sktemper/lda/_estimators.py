@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine._state import State
 from .._estimator._choices import choices_of, choose
 from .._estimator._columns import drop_features, expand_features, widened_for
-from .._estimator._constructors import Streaming
+from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
     check_weighted_counts,
     inspect_counts,
@@ -1474,17 +1474,16 @@ class LDAParameters(Streaming, total=False):
     max_doc_update_iter: Int
 
 
+class AnnealedLDAParameters(Annealed, LDAParameters, total=False):
+    """Parameters of the annealed estimator of the model."""
+
+
 class AnnealedLDA(AnnealedMixin, TemperedLDA):
     """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
 
     Stochastic variational inference [1]_ that starts at a high temperature, which
     flattens poor optima, and cools to T=1 [2]_.  The start comes from the data
     (``init_params``), and short documents are sampled at last (``doc_update``).
-
-    References
-    ----------
-    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
 
     Examples
     --------
@@ -1502,11 +1501,7 @@ class AnnealedLDA(AnnealedMixin, TemperedLDA):
     def __init__(
         self,
         n_components: Int | None = 10,
-        *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[LDAParameters],
+        **parameters: Unpack[AnnealedLDAParameters],
     ): ...
 
 

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator._constructors import Training
+from .._estimator._constructors import Annealed, Training
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._variants import (
     AnnealedMixin,
@@ -711,6 +711,12 @@ class MatrixFactorizationParameters(Training, total=False):
     init: ArrayLike | None
 
 
+class AnnealedMatrixFactorizationParameters(
+    Annealed, MatrixFactorizationParameters, total=False
+):
+    """Parameters of the annealed estimator of the model."""
+
+
 class AnnealedMatrixFactorization(AnnealedMixin, TemperedMatrixFactorization):
     """Matrix factorization of ratings fitted by deterministic annealing.
 
@@ -720,6 +726,8 @@ class AnnealedMatrixFactorization(AnnealedMixin, TemperedMatrixFactorization):
 
     References
     ----------
+    .. [2] R. Salakhutdinov, A. Mnih, "Bayesian probabilistic matrix factorization
+       using Markov chain Monte Carlo", ICML 2008.
     .. [4] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
 
@@ -738,11 +746,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, TemperedMatrixFactorization):
     def __init__(
         self,
         n_components: Int = 10,
-        *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[MatrixFactorizationParameters],
+        **parameters: Unpack[AnnealedMatrixFactorizationParameters],
     ): ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._engine._data import Source, check_widths, matrices_of
 from .._engine._problem import Problem
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import Exponential, component_scores, conditional
-from .._estimator._constructors import Training
+from .._estimator._constructors import Annealed, Training
 from .._estimator._data_checks import (
     EMPTY,
     IDENTIFIER,
@@ -51,7 +51,6 @@ from .._utils._values import INEXACT, column_values
 from ..model import ConjugateModel
 from ..moves import Moves
 from ..noise import GradientNoise
-from ..schedules import Schedule
 from ..tempering import Tempering
 from ._columns import (
     WITH_INTERVALS,
@@ -695,7 +694,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         return column.decode(means.argmax(axis=1))
 
 
-class MixedMixtureParameters(Training, total=False):
+class MixedMixtureParameters(Annealed, Training, total=False):
     """Parameters that the estimators of the model have in common."""
 
     kinds: Literal["auto"] | str | dict[str, Any] | Sequence
@@ -717,11 +716,6 @@ class AnnealedMixedMixture(AnnealedMixin, TemperedMixedMixture):
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
 
-    References
-    ----------
-    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-
     Examples
     --------
     >>> import pandas as pd
@@ -736,9 +730,6 @@ class AnnealedMixedMixture(AnnealedMixin, TemperedMixedMixture):
         self,
         n_components: Int = 10,
         *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
-        gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[MixedMixtureParameters],
     ): ...

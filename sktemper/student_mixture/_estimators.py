@@ -1,13 +1,12 @@
 """The estimators of the Student-t mixture."""
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Literal, Unpack
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator._constructors import Streaming
+from .._estimator._constructors import Annealed, Streaming
 from .._estimator._variants import (
     AnnealedMixin,
     annealed_constructor,
@@ -27,7 +26,6 @@ from ..gaussian_mixture._estimators import (
 )
 from ..gaussian_mixture._model import COVARIANCE_TYPES
 from ..noise import GradientNoise
-from ..schedules import Schedule
 from ..tempering import Tempering
 from ._model import LEAST, StudentMixtureModel
 from ._predictive import log_student
@@ -245,6 +243,10 @@ class TemperedStudentMixture(_GaussianMixture):
         return model.freedom_of(hyper)
 
 
+class AnnealedStudentMixtureParameters(Annealed, StudentMixtureParameters, total=False):
+    """Parameters of the annealed estimator of the model."""
+
+
 class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
     """Mixture of Student-t distributions fitted by deterministic annealing and moves.
 
@@ -261,8 +263,6 @@ class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
 
     References
     ----------
-    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
     .. [3] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
        models", Neural Computation 12, 2000.
 
@@ -283,9 +283,6 @@ class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
         self,
         n_components: Int = 10,
         *,
-        schedule: Schedule | Callable | None = None,
-        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: ChosenMoves = "all",
-        gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[StudentMixtureParameters],
+        **parameters: Unpack[AnnealedStudentMixtureParameters],
     ): ...
