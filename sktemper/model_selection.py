@@ -23,6 +23,7 @@ from ._utils._arguments import (
     positive_int,
     refuse,
 )
+from ._utils._docstrings import completed_by
 from ._utils._frames import check_same_rows
 from ._utils._notices import logger
 from ._utils._tasks import Pool, Task
@@ -135,6 +136,7 @@ def bootstrap_profiles(
     return table
 
 
+@completed_by(bootstrap_profiles)
 def bootstrap_n_components(
     estimator: Any,
     X: DataLike,
@@ -151,20 +153,8 @@ def bootstrap_n_components(
 
     Parameters
     ----------
-    estimator : object
-        A fitted mixture, such as `sktemper.AnnealedMixedMixture`.
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        The data of its fit.
     n_replicates : int, default=100
         Number of fits.
-    sample_weight : array-like of shape (n_samples,), default=None
-        The weights of the fit.  A sample is drawn with all of its weight.
-    n_jobs : int, default=None
-        Number of threads; None is 1 unless in a `joblib.parallel_config`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
-    verbose : int, default=0
-        Whether to log a line for each fit to the logger "sktemper".
 
     Returns
     -------
@@ -219,6 +209,7 @@ class LikelihoodRatioTest:
     statistics: np.ndarray = field(repr=False)
 
 
+@completed_by(bootstrap_profiles)
 def bootstrap_lrt(
     estimator: Any,
     X: DataLike,
@@ -235,8 +226,6 @@ def bootstrap_lrt(
 
     Parameters
     ----------
-    estimator : object
-        A fitted mixture, such as `sktemper.AnnealedMixedMixture`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The data of its fit.
     n_components : int, default=None
@@ -250,10 +239,6 @@ def bootstrap_lrt(
         draws all data sets.
     n_init : int, default=10
         Number of random starts of each fit of K + 1 components, more for power.
-    n_jobs : int, default=None
-        Number of threads; None is 1 unless in a `joblib.parallel_config`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draws.
     verbose : int, default=0
         Whether to log a line for each data set to the logger "sktemper".
 

@@ -559,7 +559,13 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return copy_fit(self, {"state_": state}, n_components=n_components)
 
     def _draw_components(self, n_samples):
-        """Return the sorted components of new samples, and a random generator."""
+        """Return the sorted components of new samples, and a random generator.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of samples.
+        """
         self._check_fitted()
         check_n_samples(n_samples)
         random = check_random_state(self.random_state)

@@ -494,8 +494,6 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Alternatively, the row of data of any user.
         item : label
             Label of the item, or column number if the data had no labels.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------

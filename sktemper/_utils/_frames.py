@@ -2,8 +2,12 @@
 
 import importlib.util
 import sys
+from typing import Literal
 
 import numpy as np
+
+from ._docstrings import complete_methods
+from ._typing import DataFrame, Float
 
 LIBRARIES = ("pandas", "polars")
 
@@ -17,6 +21,28 @@ def frame_of_rows(output, names, rows):
     """Return a data frame of rows, which are tuples."""
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     return data_frame(output, dict(zip(names, map(list, columns), strict=True)))
+
+
+class Tabular:
+    """Base of results that are tables, whose methods describe a parameter once."""
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        complete_methods(cls)
+
+    def table(
+        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
+    ) -> DataFrame:
+        """Return a data frame.
+
+        Parameters
+        ----------
+        interval : float, default=0.95
+            Confidence level of the intervals, between 0 and 1.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+        """
+        raise NotImplementedError
 
 
 def sampled_frame(output, columns):

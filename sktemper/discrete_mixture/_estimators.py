@@ -28,6 +28,7 @@ from .._estimator._variants import (
 )
 from .._families._dirichlet import CONCENTRATION
 from .._utils._arguments import Interval, positive_int
+from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._notices import warn_once
 from .._utils._results import copy_fit
@@ -448,13 +449,9 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         threshold = 0.5 if self.binarize is None else self.binarize
         return drawn - 0.5 + threshold
 
+    @completed_by(MixtureMixin._draw_components)
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the components at the posterior means.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of samples.
 
         Returns
         -------

@@ -29,6 +29,7 @@ from .._estimator._variants import (
 from .._families._births import USED
 from .._families._dirichlet import LEAST_CONCENTRATION, WEIGHTS
 from .._utils._arguments import Interval
+from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import log, warn
@@ -341,13 +342,9 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         return passes % self.verbose_interval == 0
 
     # -- what users call ---------------------------------------------------------------
+    @completed_by(MixtureMixin._draw_components)
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the Gaussians at the posterior means.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of samples.
 
         Returns
         -------

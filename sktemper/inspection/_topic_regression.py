@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._utils._arguments import WholeNumber, check_arguments, check_interval, refuse
 from .._utils._design import Design, check_dense
-from .._utils._frames import check_same_rows, data_frame, frame_of_rows
+from .._utils._frames import Tabular, check_same_rows, data_frame, frame_of_rows
 from .._utils._inference import Permuted, sandwich, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
@@ -23,7 +23,7 @@ LEAST_COSINE = 0.7
 
 
 @dataclass(frozen=True)
-class TopicRegression:
+class TopicRegression(Tabular):
     """Result of `topic_regression`: topic shares as linear functions of covariates.
 
     Attributes
@@ -73,13 +73,6 @@ class TopicRegression:
     ) -> DataFrame:
         """Return a data frame with a row for each topic and covariate.
 
-        Parameters
-        ----------
-        interval : float, default=0.95
-            Confidence level of the intervals, between 0 and 1.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
-
         Returns
         -------
         table : DataFrame
@@ -117,8 +110,6 @@ class TopicRegression:
         covariates : list of str, default=None
             Covariates, or columns of ``names``, such as the columns of a spline; None
             tests all.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------
@@ -158,10 +149,6 @@ class TopicRegression:
         ----------
         covariates : DataFrame or array-like of shape (n_rows, n_covariates)
             Values of the same covariates, such as one row for each year.
-        interval : float, default=0.95
-            Confidence level of the intervals, between 0 and 1.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import expit, ndtr
 
 from .._utils._arguments import check_interval, positive_int
-from .._utils._frames import check_same_rows, frame_of_rows
+from .._utils._frames import Tabular, check_same_rows, frame_of_rows
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from ..lda._cells import Cells
 from ..lda._estimators import gamma_at_one, word_topics
@@ -247,7 +247,7 @@ def _q_values(wrong):
 
 
 @dataclass(frozen=True)
-class WordContrasts:
+class WordContrasts(Tabular):
     """Result of `word_contrasts`: words of topics that groups use more or less.
 
     Attributes
@@ -296,8 +296,6 @@ class WordContrasts:
             returns all words of which the documents have at least two tokens.
         interval : float, default=0.95
             Probability of the intervals, between 0 and 1.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------

@@ -35,6 +35,7 @@ from .._estimator._variants import (
 )
 from .._families._dirichlet import CONCENTRATION
 from .._utils._arguments import WholeNumber, refuse
+from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import is_first, warn
@@ -587,13 +588,9 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         return numbers, options
 
     # -- data --------------------------------------------------------------------------
+    @completed_by(MixtureMixin._draw_components)
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray | DataFrame, np.ndarray]:
         """Draw samples from the classes at the posterior means.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of samples.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from scipy.special import softmax
 
 from .._utils._arguments import check_interval
 from .._utils._design import named_columns
-from .._utils._frames import frame_of_rows
+from .._utils._frames import Tabular, frame_of_rows
 from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
@@ -45,7 +45,7 @@ class _Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClassOutcomes:
+class ClassOutcomes(Tabular):
     """Result of `class_outcomes`: means and shares of outcomes in classes.
 
     Attributes
@@ -67,13 +67,6 @@ class ClassOutcomes:
         self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
     ) -> DataFrame:
         """Return a data frame with a row for each class, outcome and option.
-
-        Parameters
-        ----------
-        interval : float, default=0.95
-            Confidence level of the intervals, between 0 and 1.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------
@@ -100,11 +93,6 @@ class ClassOutcomes:
 
         A p-value is the larger one of a Wald test, which holds for many samples in each
         class, and of permutations of the samples, which hold for any number.
-
-        Parameters
-        ----------
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .._estimator._problems import validated_weight
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._design import MOST_CONDITION, Design, check_dense
-from .._utils._frames import check_same_rows, data_frame
+from .._utils._frames import Tabular, check_same_rows, data_frame
 from .._utils._inference import SEED, Permuted, uncertainty
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 
@@ -37,7 +37,7 @@ STEP = 1e-5
 
 
 @dataclass(frozen=True)
-class ClassRegression:
+class ClassRegression(Tabular):
     """Result of `class_regression`: a multinomial logit of classes.
 
     Attributes
@@ -77,13 +77,6 @@ class ClassRegression:
 
     def table(self, interval=0.95, output="pandas"):
         """Return a data frame with a row for each class and covariate.
-
-        Parameters
-        ----------
-        interval : float, default=0.95
-            Confidence level of the intervals, between 0 and 1.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------
@@ -126,10 +119,6 @@ class ClassRegression:
             The samples over which effects are averaged, such as those of the fit.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in the average.
-        interval : float, default=0.95
-            Confidence level of the intervals, between 0 and 1.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
 
         Returns
         -------
