@@ -85,16 +85,6 @@ def _has_sample_temperatures(estimator):
     return True
 
 
-def mean_score(score, n_held_out):
-    """Return the score per held-out observation; raise if there is none."""
-    if n_held_out == 0:
-        raise ValueError(
-            "Nothing is held out to be scored: each row of X is empty, or too short to "
-            "be split into an observed and a held-out half."
-        )
-    return float(score / n_held_out)
-
-
 # -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
 #: Errors after which a fit can continue: a cluster is lost, for instance.
 KEEPING = ConnectionError
@@ -664,9 +654,16 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         self._check_rows(X, sample_weight)
         scores, n_held_out = self._predictive_scores(X, labels)
         weight = validated_weight(sample_weight, scores)
-        if weight is not None:
-            scores, n_held_out = weight * scores, weight * n_held_out
-        return mean_score(scores.sum(), n_held_out.sum())
+        weight = np.ones_like(scores) if weight is None else weight
+        total = (weight * n_held_out).sum()
+        # the sum of scores has an error of about this size
+        rounding = np.finfo(self.state_.dtype).eps * weight[n_held_out > 0].sum()
+        if total <= rounding:
+            raise ValueError(
+                "Nothing is held out to be scored: each row of X is empty, has counts "
+                "of almost 0, or is too short for an observed and a held-out half."
+            )
+        return float((weight * scores).sum() / total)
 
     @available_if(_has_sample_temperatures)
     def temperatures(self, X: DataLike) -> np.ndarray:

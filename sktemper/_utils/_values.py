@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ._frames import is_frame, is_polars
+from ._validation import check_values
 
 #: Message about columns that are neither numbers nor text.
 NO_VALUES = (
@@ -77,6 +78,7 @@ class Values:
     def known(self):
         """Return the numbers that are not missing, and their weights."""
         numbers = self.numbers()
+        check_values(numbers, np.float64, self.name)
         is_known = ~np.isnan(numbers)
         weight = np.ones(len(numbers)) if self.weight is None else self.weight
         return numbers[is_known], weight[is_known]
