@@ -95,7 +95,7 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     @property
     def feature_prior_(self) -> float:
         """Concentration of the prior of the components, float; given or estimated."""
-        return float(np.asarray(self._state().hyper.component).flat[:2].mean() + 1.0)
+        return float(np.asarray(self._state().hyper.component).flat[0] + 1.0)
 
     @property
     def concentration_(self) -> np.ndarray:

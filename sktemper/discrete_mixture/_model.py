@@ -506,21 +506,4 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return self.linear(block, prepared, *self._predictive.result(prepared, tables))
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return Beta priors, whose means are the shares of columns with one value.
-
-        With a mean of .5, each such column would lower the evidence of each component,
-        and many of them the number of components.
-        """
-        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        if weight.any() and not weight.all():
-            X = X[np.flatnonzero(weight)]
-        if sparse.issparse(X):
-            low, high = (f(axis=0).toarray().ravel() for f in (X.nanmin, X.nanmax))
-        else:
-            low, high = (f.reduce(X, axis=0) for f in (np.fmin, np.fmax))
-        total = 2.0 * self.feature_prior
-        share = np.full((len(low), 2), 0.5)
-        threshold, rare = self.family.threshold, 0.5 * total / (weight.sum() + total)
-        share[high <= threshold] = rare, 1.0 - rare
-        share[low > threshold] = 1.0 - rare, rare
-        return total * share.ravel() - 1.0
+        return np.full(self.family.n_natural, self.feature_prior - 1.0)

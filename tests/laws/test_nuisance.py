@@ -116,8 +116,8 @@ NUISANCES = {
     "integer": (constant(7), ALL - {"BernoulliMixture"}, "'constant'"),
     "zero": (constant(0), ALL, "'constant'"),
     "one": (constant(1), ALL, "'constant'"),
-    # Student mixtures merge components of 200 such columns
-    "zeros and ones": (constants, MIXED | {"GaussianMixture", "BernoulliMixture"}, "-"),
+    # 200 columns of one value merge the components of Student and Bernoulli mixtures
+    "zeros and ones": (constants, MIXED | {"GaussianMixture"}, "-"),
     "fraction": (constant(3.4), FRACTIONS, "'constant'"),
     "text": (constant("a"), MIXED, "'constant'"),
     "half one": (constant(1, 0.5), GAPS, "'constant'"),
