@@ -5,7 +5,7 @@ The parameters have the usual symbols m, kappa, W and nu.
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import polygamma, psi
@@ -223,9 +223,13 @@ class Covariance:
         Distribution of the precisions.  None is the default of the type: a Wishart
         distribution for full matrices, a Gamma distribution for each element of
         diagonal matrices, and one Gamma distribution for spherical matrices.
+    n_components : int
+        Number of components, which only types with a common matrix need.
 
     Attributes
     ----------
+    default_law : type
+        Class of the default of ``law``.
     products : bool
         Whether the second moments of samples are all products x_i x_j; otherwise they
         are the squares x_i^2.
@@ -235,23 +239,21 @@ class Covariance:
         1 for each element of the diagonal, 0 for others.
     is_common : bool
         Whether all components have one matrix.
-    number : int
-        Number of the type in kernels.
     """
 
-    products, is_common, number = True, False, 0
+    default_law, products, is_common = WishartPrecision, True, False
 
-    def __init__(self, n_features, law=None):
-        self.n_features = n_features
-        self.law = WishartPrecision(n_features) if law is None else law
-        self._rows, self._columns, self._places, self._lower = _triangle(n_features)
-        self.is_variance = (self._rows == self._columns).astype(np.float64)
+    def __init__(self, n_features, law=None, n_components=1):
+        self.n_features, self.n_components = n_features, n_components
+        self.law = self.default_law(n_features) if law is None else law
+        self.is_variance = self.packed(self.default_prior(np.eye(n_features)))
         self.n_kept = len(self.is_variance)
 
     @property
     def kinds(self):
-        """Numbers of the type and of its law in kernels."""
-        return self.number, self.law.number
+        """Numbers of the type and of its law in kernels, see `ascent_block`."""
+        form = self.products + 2 * (self.n_kept > 1) + 4 * self.is_common
+        return form, self.law.number
 
     def default_prior(self, covariance):
         return covariance
@@ -265,11 +267,13 @@ class Covariance:
 
     def unpacked(self, kept):
         """Return the matrices, in the type's form, with these stored elements."""
-        return np.take(kept, self._places, axis=-1)
+        _, _, places, _ = _triangle(self.n_features)
+        return np.take(kept, places, axis=-1)
 
     def packed(self, matrices):
         """Return the stored elements of matrices in the type's form."""
-        return matrices[..., self._rows, self._columns]
+        rows, columns, _, _ = _triangle(self.n_features)
+        return matrices[..., rows, columns]
 
     def outer(self, factors, vectors):
         """Return ``factor * v v^T`` of each component, in the type's form."""
@@ -303,7 +307,8 @@ class Covariance:
 
     def triangles(self, factors, scales):
         """Return scales times factors of each component in the kernel's layout."""
-        return scales[:, None] * factors[:, *self._lower]
+        *_, lower = _triangle(self.n_features)
+        return scales[:, None] * factors[:, *lower]
 
     def derivative(self, inverse_scale, change):
         """Return the change of the scale W, -W dW^-1 W, and tr(W dW^-1)."""
@@ -378,12 +383,7 @@ class Covariance:
 class Diagonal(Covariance):
     """The diagonal of a matrix, for each component."""
 
-    products, number = False, 1
-
-    def __init__(self, n_features, law=None):
-        self.n_features = self.n_kept = n_features
-        self.law = GammasPrecision(n_features) if law is None else law
-        self.is_variance = np.ones(n_features)
+    default_law, products = GammasPrecision, False
 
     def default_prior(self, covariance):
         return np.diag(covariance).copy()
@@ -452,12 +452,7 @@ class Diagonal(Covariance):
 class Spherical(Diagonal):
     """The mean of a matrix's diagonal, for each component."""
 
-    number = 2
-
-    def __init__(self, n_features, law=None):
-        self.n_features, self.n_kept = n_features, 1
-        self.law = GammaPrecision(n_features) if law is None else law
-        self.is_variance = np.ones(1)
+    default_law = GammaPrecision
 
     def default_prior(self, covariance):
         return np.float64(np.diag(covariance).mean())
@@ -504,8 +499,60 @@ class Spherical(Diagonal):
         return np.repeat(np.asarray(value)[..., None], self.n_features, axis=-1)
 
 
+class Tied:
+    """Mixin of types with one matrix for all components, the mean of their matrices.
+
+    Attributes
+    ----------
+    single : type
+        Covariance type of one component.
+    """
+
+    is_common = True
+
+    def matrices(self, covariances):
+        return super().matrices(self.each(covariances))
+
+    def widened(self, freedom):
+        return freedom
+
+    def paired(self, freedom, scale):
+        """Return the coefficients of the second moments, summed over components."""
+        return self.n_components * super().paired(freedom, scale)
+
+    def each(self, value):
+        return np.broadcast_to(value, (self.n_components, *np.shape(value)))
+
+    def common(self, values):
+        return values.sum()
+
+
+class TiedFull(Tied, Covariance):
+    """A full matrix for all components."""
+
+    single = Covariance
+    centred = Diagonal.centred
+
+    def outer(self, factors, vectors):
+        """Return the mean of ``factor * v v^T`` over the components."""
+        return (factors * vectors.T) @ vectors / self.n_components
+
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        trace = (scale_factors @ matrices * scale_factors).sum()
+        return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
+
+    def times(self, scale, vectors):
+        return vectors @ scale
+
+
 #: Covariance types by their names in scikit-learn.
-COVARIANCES = {"full": Covariance, "diag": Diagonal, "spherical": Spherical}
+COVARIANCES = {
+    "full": Covariance,
+    "tied": TiedFull,
+    "diag": Diagonal,
+    "spherical": Spherical,
+}
+CovarianceName = Literal["full", "tied", "diag", "spherical"]
 
 
 # -- the Normal-Wishart family ---------------------------------------------------------

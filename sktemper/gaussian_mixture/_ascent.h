@@ -7,11 +7,9 @@
 
 #include "sktemper/_families/mixture_ascent.h"
 
-/* Forms of precisions, by the numbers of the covariance types: whether they are full matrices,
- * whether they have an element for each feature, and whether components have one in common. */
-static const struct {
-    int full, each, common;
-} FORMS[] = {{1, 1, 0}, {0, 1, 0}, {0, 0, 0}, {1, 1, 1}};
+/* Bits of `kind`: whether precisions are full matrices, whether they have several elements, and
+ * whether components have one in common. */
+enum { FULL_MATRIX = 1, SEVERAL_ELEMENTS = 2, COMMON_MATRIX = 4 };
 enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_SCALES = 8 };
 
 /* Numbers of rows above which components count for learned priors, see `update_hyper`. */
@@ -47,8 +45,11 @@ typedef struct {
 
 /* Scratch memory of an ascent, and its sizes. */
 typedef struct {
-    int is_full, is_common;              /* see `FORMS` */
+    int is_full, is_common;              /* bits of `kind` */
+    int is_white;                        /* whether the loops read whitened samples */
     intptr_t n_features, entries, stored, natural, n_factors, n_matrices, n_moments;
+    intptr_t step;                       /* from the factors of a component to the next */
+    intptr_t n_total;                    /* number of moments with second ones */
     double least, shift;
     usual_form now, next, prior;
     learned_form present, learned, best, trial;
@@ -107,17 +108,20 @@ static double *divide_section(const ascent_block *b, double *end, ascent_room *r
 static double *divide_room(const ascent_block *b, ascent_room *room)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    const intptr_t each = FORMS[b->kind].each ? D : 1, triangle = D * (D + 1) / 2;
+    const intptr_t each = b->kind & SEVERAL_ELEMENTS ? D : 1, triangle = D * (D + 1) / 2;
     double *end = b->scratch;
-    room->is_full = FORMS[b->kind].full;
-    room->is_common = FORMS[b->kind].common;
+    room->is_full = b->kind & FULL_MATRIX;
+    room->is_common = (b->kind & COMMON_MATRIX) != 0;
     room->n_features = D;
     room->entries = room->is_full ? D * D : each;
     room->stored = room->is_full ? triangle : each;
     room->natural = 2 + D + room->stored;
     room->n_factors = room->is_full ? D * D : D;
     room->n_matrices = room->is_common ? 1 : K;
-    room->n_moments = 1 + D + (room->is_common ? 0 : room->is_full ? triangle : D);
+    room->n_total = 1 + D + (room->is_full ? triangle : D);
+    room->n_moments = room->is_common ? 1 + D : room->n_total;
+    room->step = room->is_common ? 0 : room->n_factors;
+    room->is_white = room->is_common && room->is_full;
     room->least = b->law == WISHART ? D - 1.0 : 0.0;
     room->shift = b->law == WISHART ? (double)D : b->law == GAMMAS ? 1.0 : 1.0 / D;
     room_of_usual(&end, K, D, room->n_matrices, &room->now, room);
@@ -460,7 +464,7 @@ static double best_precision(const ascent_block *b, const ascent_room *room,
             continue;
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
-        const double *factors = usual->factors + (room->is_common ? 0 : k * room->n_factors);
+        const double *factors = usual->factors + k * room->step;
         spread += D / usual->precision[k]
                   + usual->freedom[k] * square_of(room, factors, room->vector);
         n_used += 1;
@@ -577,9 +581,11 @@ static int common_prior(const ascent_block *b, ascent_room *room, const usual_fo
         new->covariance[e] = usual->inverse[e] - old->covariance[e];
     for (intptr_t k = 0; k < K; k++)
         add_shift(b, room, usual, k, new->precision, (double)K, new->covariance);
-    for (intptr_t i = 0; i < D; i++) /* symmetric: a difference would grow in each step */
-        for (intptr_t j = 0; j <= i; j++)
-            new->covariance[j * D + i] = new->covariance[i * D + j] *= new->freedom / n_rows;
+    for (intptr_t e = 0; e < E; e++)
+        new->covariance[e] *= new->freedom / n_rows;
+    for (intptr_t i = 0; room->is_full && i < D; i++) /* a difference would grow */
+        for (intptr_t j = 0; j < i; j++)
+            new->covariance[j * D + i] = new->covariance[i * D + j];
     keep_allowed(b, room, new->covariance);
     return factors_of(room, 1, new->covariance, room->matrices, &ignored);
 }
@@ -835,7 +841,7 @@ static double global_bound(const ascent_block *b, ascent_room *room)
         return NAN;
     memset(scales, 0, (size_t)room->entries * sizeof(double));
     for (intptr_t k = 0; k < K; k++) {
-        const double *factors = q->factors + (room->is_common ? 0 : k * room->n_factors);
+        const double *factors = q->factors + k * room->step;
         const double nu = q->freedom[k], log_precision = q->log_precisions[k];
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = q->means[k * D + d] - b->prior_mean[d];
@@ -863,11 +869,11 @@ static int NAME(ascent_tables)(const ascent_block *b, ascent_room *room, const d
     expect_weights(b->sticks, K, weights, room->logs, room->log_weights);
     for (intptr_t k = 0; k < K; k++) {
         const double root = sqrt(usual->freedom[k]);
-        const double *factors = usual->factors + (room->is_common ? 0 : k * room->n_factors);
+        const double *factors = usual->factors + k * room->step;
         sum += room->log_weights[k] + usual->log_densities[k];
         room->constants[k] = room->log_weights[k] + usual->log_densities[k];
         for (intptr_t i = 0; i < D; i++) {
-            if (room->is_common) { /* whitened means, and factors of 1 */
+            if (room->is_white) { /* whitened means, and factors of 1 */
                 double mean = 0;
                 for (intptr_t j = 0; j <= i; j++)
                     mean += usual->means[k * D + j] * (factors[i * D + j] * root);
@@ -915,7 +921,7 @@ static void NAME(whiten)(const ascent_block *b, const ascent_room *room, intptr_
 static intptr_t NAME(select_components)(const ascent_block *b, ascent_room *room, double least)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    const intptr_t size = room->is_common ? D : room->is_full ? room->stored : D;
+    const intptr_t size = room->is_full && !room->is_white ? room->stored : D;
     const REAL *means = room->means, *triangles = room->triangles;
     REAL *few_means = room->few_means, *few_triangles = room->few_triangles;
     intptr_t n = 0;
@@ -935,7 +941,7 @@ static mixture_block NAME(block_of)(const ascent_block *b, ascent_room *room)
 {
     mixture_block block = {0};
     block.n_features = b->n_features;
-    block.triangular = room->is_full && !room->is_common;
+    block.triangular = room->is_full && !room->is_white;
     block.stop = b->steps.stop;
     block.responsibilities = room->shares;
     block.scores = room->scores;
@@ -1016,10 +1022,9 @@ static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, doubl
 /* Adds the second moments of n samples with the factors in `shares`, for a tied covariance. */
 static int NAME(add_total)(const ascent_block *b, ascent_room *room, intptr_t first, intptr_t n)
 {
-    const intptr_t D = b->n_features, M = 1 + D + D * (D + 1) / 2;
-    if (NAME(sum_moments)(b, room, first, n, 1, M, 1))
+    if (NAME(sum_moments)(b, room, first, n, 1, room->n_total, 1))
         return -1;
-    for (intptr_t m = 0; m < M; m++)
+    for (intptr_t m = 0; m < room->n_total; m++)
         room->total[m] += room->moments[m];
     return 0;
 }
@@ -1027,9 +1032,8 @@ static int NAME(add_total)(const ascent_block *b, ascent_room *room, intptr_t fi
 /* Computes the sums of second moments of all samples, for a tied covariance. */
 static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
 {
-    const intptr_t D = b->n_features;
     REAL *shares = room->shares;
-    memset(room->total, 0, (size_t)(1 + D + D * (D + 1) / 2) * sizeof(double));
+    memset(room->total, 0, (size_t)room->n_total * sizeof(double));
     for (intptr_t i = 0; i < ASCENT_ROWS; i++)
         shares[i] = 1;
     for (intptr_t first = 0; first < b->n_samples; first += ASCENT_ROWS) {
@@ -1044,7 +1048,7 @@ static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
 static double NAME(uncertainty)(const ascent_block *b, const ascent_room *room, intptr_t k)
 {
     const intptr_t D = b->n_features;
-    const double *factors = room->now.factors + (room->is_common ? 0 : k * room->n_factors);
+    const double *factors = room->now.factors + k * room->step;
     const int is_full = room->is_full;
     double squares = 0;
     for (intptr_t i = 0; i < D; i++)
@@ -1130,7 +1134,7 @@ static int NAME(section_step)(const ascent_block *b, ascent_room *room, intptr_t
         block.n_components = n_few;
         block.bounds = bounds;
         block.samples = (const REAL *)b->samples + first * D;
-        if (room->is_common) {
+        if (room->is_white) {
             NAME(whiten)(b, room, n, block.samples, room->white);
             block.samples = room->white;
         }

@@ -85,7 +85,7 @@ typedef struct {
 typedef struct {
     mixture_steps steps;
     intptr_t n_samples, n_features, n_components;
-    int kind;                            /* 0 full, 1 diagonal, 2 spherical, 3 tied */
+    int kind;                            /* 1 full, 2 several elements, 4 tied */
     int law;                             /* 0 Wishart, 1 a Gamma per feature, 2 one Gamma */
     int sticks;                          /* whether weights are stick-breaking */
     int learned;                         /* 1 mean precision, 2 degrees, 4 covariance,

@@ -28,6 +28,7 @@ from .._estimator._variants import (
 )
 from .._families._births import USED
 from .._families._dirichlet import LEAST_CONCENTRATION, WEIGHTS
+from .._families._normal_wishart import COVARIANCES, CovarianceName
 from .._utils._arguments import Interval
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
@@ -50,7 +51,7 @@ from ._low_rank import (
     Subspace,
     settings_of_scores,
 )
-from ._model import COVARIANCE_TYPES, GaussianMixtureModel
+from ._model import GaussianMixtureModel
 from ._priors import LEARNED, Priors
 from ._starts import (
     ROWS_SAMPLED,
@@ -65,7 +66,8 @@ if TYPE_CHECKING:
 
 
 # -- the estimators of the Gaussian mixture --------------------------------------------
-CovarianceType = Literal["auto", "full", "low_rank", "tied", "diag", "spherical"]
+ChosenType = Literal["low_rank"] | CovarianceName
+CovarianceType = Literal["auto"] | ChosenType
 WeightPrior = Literal["dirichlet_process", "dirichlet_distribution"]
 Start = Literal["kmeans", "k-means++", "random", "random_from_data"]
 ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
@@ -82,7 +84,7 @@ def start_and_floor(settings, dtype):
     """
     is_learned, reg_covar = settings.priors == "learned", settings.reg_covar
     start = (STARTS if is_learned else STARTS_OF_SKLEARN)[settings.init_params]
-    is_scaled = is_learned and settings.covariance_type in ("full", "tied", "diag")
+    is_scaled = is_learned and settings.covariance_type not in ("spherical", "low_rank")
     init = functools.partial(from_standardized if is_scaled else from_distinct, start)
     if not is_learned and reg_covar == "auto":
         reg_covar = REG_COVAR
@@ -162,7 +164,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions({*COVARIANCE_TYPES, "low_rank", "auto"})],
+        "covariance_type": [StrOptions({*COVARIANCES, "low_rank", "auto"})],
         "priors": [StrOptions({"learned", "scikit-learn"})],
         "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "init_params": [StrOptions(set(STARTS))],
@@ -426,7 +428,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         other = GaussianMixture(
             self.n_components,
             covariance_type=kind
-            if kind in COVARIANCE_TYPES and not has_matrices
+            if kind in COVARIANCES and not has_matrices
             else "full",
             reg_covar=REG_COVAR if self.reg_covar == "auto" else self.reg_covar,
             random_state=self.random_state,
@@ -515,9 +517,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         return model, model.usual(state.globals_)
 
     @property
-    def covariance_type_(
-        self,
-    ) -> Literal["full", "low_rank", "tied", "diag", "spherical"]:
+    def covariance_type_(self) -> ChosenType:
         """Covariance type of the fit, the one that "auto" chose."""
         return (self._state().fixed or self._fixed())["covariance_type"]
 
@@ -578,11 +578,9 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
         used, shape = self._are_used(expected), expected.means.shape
-        covariances = model.own_covariances(expected)
+        covariances = model.covariance.each(model.own_covariances(expected))
         if covariances.ndim == 1:
             covariances = np.repeat(covariances[:, None], shape[1], axis=1)
-        if np.ndim(expected.freedom) == 0:  # tied
-            covariances = np.broadcast_to(covariances, (*shape, shape[1]))
         clusters = np.full(len(counts), -1)
         clusters[used] = clusters_of(
             expected.means[used], covariances[used], counts[used]

@@ -9,7 +9,6 @@ from .._families._births import starts_of_axes
 from .._families._family import ONCE
 from .._families._normal_wishart import (
     ILL_DEFINED,
-    Covariance,
     NormalWishartFamily,
     NormalWishartParts,
     Usual,
@@ -308,9 +307,10 @@ class GaussianFamily(NormalWishartFamily):
         scales = 1.0 / (law.width * (spread if law.is_product else nu * spread))
         rows, exponents = family._rows_of(block, tables), law.exponent(nu)
         scores, product = np.empty((len(mixtures), len(block))), (None, None, None)
+        factors = self.covariance.each(usual.factors)
         for part, out in zip(mixtures, scores, strict=True):
             if law.is_product:
-                product = self.origin, usual.means[part], usual.factors[part]
+                product = self.origin, usual.means[part], factors[part].copy()
             stopped = _kernels.predictive(
                 rows,
                 tables.means[part],
@@ -327,53 +327,7 @@ class GaussianFamily(NormalWishartFamily):
         return scores
 
 
-# -- tied covariance: one Wishart distribution that all components share ---------------
-class TiedCovariance(Covariance):
-    """One matrix for all components, the mean of their individual matrices.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    """
-
-    is_common, number = True, 3
-
-    def __init__(self, n_components, n_features):
-        super().__init__(n_features)
-        self.n_components = n_components
-
-    def outer(self, factors, vectors):
-        """Return the mean of ``factor * v v^T`` over the components."""
-        return (factors * vectors.T) @ vectors / self.n_components
-
-    def centred(self, precision, sums, second):
-        means = sums / precision[:, None]
-        return means, second - self.outer(precision, means)
-
-    def traces_and_squares(self, scale_factors, matrices, vectors):
-        trace = (scale_factors @ matrices * scale_factors).sum()
-        return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
-
-    def matrices(self, covariances):
-        return self.each(covariances)
-
-    def widened(self, freedom):
-        return freedom
-
-    def times(self, scale, vectors):
-        return vectors @ scale
-
-    def paired(self, freedom, scale):
-        """Return the coefficients of the second moments, summed over components."""
-        return self.n_components * super().paired(freedom, scale)
-
-    def each(self, value):
-        return np.broadcast_to(value, (self.n_components, *np.shape(value)))
-
-    def common(self, values):
-        return values.sum()
-
-
+# -- a covariance that all components share --------------------------------------------
 class TiedFamily(GaussianFamily):
     """Gaussian components that share a covariance.
 
@@ -381,30 +335,27 @@ class TiedFamily(GaussianFamily):
     components, followed by means over the components of the second moments and of the
     degrees of freedom.
 
-    Parameters
-    ----------
-    n_components, n_features : int
-    **others : dict
-        See `GaussianFamily`.
+    The parameters are those of `GaussianFamily`; the covariance is of a `Tied` type.
     """
 
     #: Class of `alone`.
     alone_class = GaussianFamily
 
-    def __init__(self, n_components, n_features, **others):
-        super().__init__(TiedCovariance(n_components, n_features), **others)
-        self.n_components = n_components
+    @property
+    def n_components(self):
+        return self.covariance.n_components
 
     @property
     def alone(self):
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
-        family = self.alone_class(Covariance(self.n_features), **own)
+        covariance = self.covariance.single(self.n_features, self.law)
+        family = self.alone_class(covariance, **own)
         return family.shift(self.origin)
 
     def resized(self, n_components):
         other = copy.copy(self)
-        other.covariance = TiedCovariance(n_components, self.n_features)
-        other.n_components = n_components
+        kind = type(self.covariance)
+        other.covariance = kind(self.n_features, self.law, n_components)
         return other
 
     def reordered(self, components, order):
@@ -487,12 +438,14 @@ class TiedFamily(GaussianFamily):
         values, inverse_scales = self._parts(prior + statistics)
         after, scales_after = self._parts(prior + added)
         rises = after.reshape(shape).sum(axis=1) - values[removed].sum(axis=1)
-        D = self.n_features
-        changes = scales_after.reshape(*shape, D, D).sum(axis=1)
+        changes = scales_after.reshape(*shape, *scales_after.shape[1:]).sum(axis=1)
         changes = changes - inverse_scales[removed].sum(axis=1)
-        total = inverse_scales.sum(axis=0)
-        freedom = (prior[-1] + D) * len(statistics) + statistics[:, -1].sum()
-        rise = np.linalg.slogdet(total + changes)[1] - np.linalg.slogdet(total)[1]
+        total = inverse_scales.sum(axis=0, keepdims=True)
+        freedom = prior[-1] + self.law.shift
+        freedom = freedom * len(statistics) + statistics[:, -1].sum()
+        matrices = self.alone.covariance.matrices
+        rise = np.linalg.slogdet(matrices(total + changes))[1]
+        rise = rise - np.linalg.slogdet(matrices(total))[1]
         return rises - 0.5 * freedom * rise
 
     def _parts(self, posteriors):

@@ -290,9 +290,10 @@ class WithGaps:
     def _product(self, block, usual, nu, spread):
         rows, known = block.shift(self.origin), ~block.missing
         out = np.empty((len(block), len(nu)))
+        factors = self.covariance.each(usual.factors)
         for k in range(len(nu)):
-            squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2 / spread[k]
-            heights = np.log(usual.factors[k]) - 0.5 * math.log(math.pi * spread[k])
+            squares = ((rows - usual.means[k]) * factors[k]) ** 2 / spread[k]
+            heights = np.log(factors[k]) - 0.5 * math.log(math.pi * spread[k])
             heights = heights + log_rising(0.5 * nu[k], 0.5)
             logs = heights - self.law.exponent(nu[k]) * np.log1p(squares)
             out[:, k] = np.where(known, logs, 0.0).sum(axis=1)
@@ -452,7 +453,7 @@ class WithGaps:
         K = len(usual.means)
         freedom = np.broadcast_to(usual.freedom, (K,))[k : k + 1]
         factors = usual.factors
-        if factors.ndim == 3 or not self.covariance.products:
+        if not self.covariance.is_common:
             factors = factors[k : k + 1]
         return usual._replace(
             precision=usual.precision[k : k + 1],

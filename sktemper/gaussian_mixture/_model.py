@@ -34,8 +34,6 @@ from ._starts import (
     shows_correlations,
 )
 
-#: Values of ``covariance_type`` without a subspace.
-COVARIANCE_TYPES = (*COVARIANCES, "tied")
 #: Number of samples of a block.  It is large, because the work that is done once for
 #: each block takes as long as the work for hundreds of samples.
 BLOCK_ROWS = 1024
@@ -79,7 +77,7 @@ class GaussianMixtureModel(MixtureModel):
     block_size = BLOCK_ROWS
     #: Part of the lower bound that is the same for all parameters.
     log_constant = 0.0
-    #: Families of components with their own covariances, and with a tied covariance.
+    #: Families of components with their own covariances, and with a common one.
     families = GaussianWithGaps, TiedWithGaps
 
     def __init__(
@@ -99,12 +97,8 @@ class GaussianMixtureModel(MixtureModel):
         dtype=np.float64,
     ):
         law = WishartPrecision(n_features) if is_wishart else None
-        own, tied = self.families
-        if covariance_type == "tied":
-            family = tied(n_components, n_features, dtype=dtype)
-        else:
-            covariance = COVARIANCES[covariance_type](n_features, law)
-            family = own(covariance, dtype=dtype)
+        covariance = COVARIANCES[covariance_type](n_features, law, n_components)
+        family = self.families[covariance.is_common](covariance, dtype=dtype)
         super().__init__(
             n_components, n_features, family, weight_prior=weight_prior, dtype=dtype
         )
@@ -307,12 +301,9 @@ class GaussianMixtureModel(MixtureModel):
 
     def variances_of(self, usual):
         """Return the variances of columns, (n_components, n_features)."""
-        covariances = self.own_covariances(usual)
-        if self.covariance.products:
-            covariances = np.diagonal(covariances, axis1=-2, axis2=-1)
-        elif covariances.ndim == 1:
-            covariances = covariances[:, None]
-        return np.broadcast_to(covariances, usual.means.shape)
+        kind = self.covariance
+        stored = kind.packed(self.own_covariances(usual))
+        return np.broadcast_to(stored[..., kind.is_variance > 0], usual.means.shape)
 
     def n_parameters(self, n_classes, n_covariances):
         """Return the number of free parameters of means and covariances."""
@@ -414,8 +405,8 @@ class GaussianMixtureModel(MixtureModel):
         rows.  The allowance is what it charges for more components beyond a prior of
         concentration 1 / n_components, minus `MARGIN`.
         """
-        has_own = isinstance(self.family, self.families[0])
-        if type(self) is not GaussianMixtureModel or hyper.is_noisy or not has_own:
+        is_noisy, is_common = hyper.is_noisy, self.covariance.is_common
+        if type(self) is not GaussianMixtureModel or is_noisy or is_common:
             return None
         prior, counts = self.prior(hyper), self.component_counts(globals_, hyper)
         used = counts > USED

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._families._dirichlet import LEAST_CONCENTRATION
+from .._families._normal_wishart import COVARIANCES
 from .._utils._validation import check_prior, check_values, check_variances
 from . import _kernels
 
@@ -91,9 +92,8 @@ class Priors(NamedTuple):
     def is_wishart(self):
         """Return whether the precisions have a Wishart distribution."""
         settings = self.settings
-        return (
-            settings.covariance_type in ("full", "tied") or settings.priors != "learned"
-        )
+        kind = COVARIANCES[settings.covariance_type]
+        return kind.products or settings.priors != "learned"
 
     def _concentration(self, n_samples):
         """Return the concentration of the weights."""

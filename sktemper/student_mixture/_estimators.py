@@ -12,6 +12,7 @@ from .._estimator._variants import (
     annealed_constructor,
     training_constructor,
 )
+from .._families._normal_wishart import COVARIANCES, CovarianceName
 from .._utils._arguments import Interval
 from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import ON_TEXT, check_numbers
@@ -24,7 +25,6 @@ from ..gaussian_mixture._estimators import (
     rows_by_pattern,
     start_and_floor,
 )
-from ..gaussian_mixture._model import COVARIANCE_TYPES
 from ..noise import GradientNoise
 from ..tempering import Tempering
 from ._model import LEAST, StudentMixtureModel
@@ -55,7 +55,7 @@ def _expected_scales(model, block, prepared):
 class StudentMixtureParameters(Streaming, total=False):
     """Parameters that the estimators of the model have in common."""
 
-    covariance_type: Literal["auto", "full", "tied", "diag", "spherical"]
+    covariance_type: Literal["auto"] | CovarianceName
     degrees_of_freedom: Float | None
     weight_concentration_prior_type: WeightPrior
     weight_concentration_prior: Float | None
@@ -138,7 +138,7 @@ class TemperedStudentMixture(_GaussianMixture):
             for name, constraint in _GaussianMixture._parameter_constraints.items()
             if name not in (*LEARNED_PRIORS, "verbose_interval")
         },
-        "covariance_type": [StrOptions({*COVARIANCE_TYPES, "auto"})],
+        "covariance_type": [StrOptions({*COVARIANCES, "auto"})],
         "degrees_of_freedom": [Interval(Real, LEAST, None, closed="left"), None],
     }
     _fixed_by_fit = (

@@ -39,8 +39,9 @@ def log_predictive(family, block, tables, freedom):
     given = zip(0.5 * freedom, law.exponent(nu), usual.precision, strict=True)
     for k, (half, exponent, kappa) in enumerate(given):
         if law.is_product:  # a density for each column
+            factors = family.covariance.each(usual.factors)
             rows = block - family.origin
-            squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2
+            squares = ((rows - usual.means[k]) * factors[k]) ** 2
         else:
             squares = distances[:, k : k + 1]
         squares = np.minimum(squares, FARTHEST)
