@@ -95,6 +95,7 @@ class Request(NamedTuple):
         return np.asarray(self.unit_noise * power, dtype=np.float64)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of the sum below
 def all_finite(*values: Any) -> bool:
     """Return whether all numbers in values, their items and their fields are finite.
 
@@ -116,7 +117,7 @@ def all_finite(*values: Any) -> bool:
             continue
         seen.add(id(value))
         if isinstance(value, np.ndarray):
-            # a sum reads the array once and allocates nothing, but it may overflow
+            # it reads the array once and allocates nothing, but it may overflow
             if value.dtype.kind == "f" and not math.isfinite(value.sum()):
                 if not np.isfinite(value).all():
                     return False

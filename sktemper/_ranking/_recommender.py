@@ -16,6 +16,7 @@ from .._utils._notices import warn
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
+from ..model import all_finite
 from ._best import UserEntries, best_items, products
 from ._labels import LabelIndex, as_labels, label_array, labels_of
 
@@ -41,15 +42,6 @@ SERVED = (
 )
 #: Number of multiplications that take some milliseconds.
 MOST_INLINE_COST = 2**23
-
-
-def _is_finite(array):
-    """Return whether all numbers are finite.
-
-    First, their sum is tested, which is fast and needs no memory.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(array.sum()) or np.isfinite(array).all())
 
 
 # -- users of the last fit (posteriors, entries and labels), and selection of users ----
@@ -843,7 +835,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 (array.shape, array.dtype) == expected[name]
                 and isinstance(array, np.ndarray)
                 and array.flags.c_contiguous  # required by kernels
-                and _is_finite(array)
+                and all_finite(array)
                 for name, array in arrays.items()
             )
             and np.array_equal(np.sort(order), np.arange(n_items))
