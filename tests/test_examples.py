@@ -255,6 +255,9 @@ def test_the_example_of_a_users_kernel(poisson_mixture, dtype):
         mixture = cls(3, n_init=2, random_state=0).fit(X)
         assert adjusted_rand_score(np.arange(300) % 3, mixture.predict(X)) > 0.9
         assert mixture.components_.dtype == dtype
+        distances = np.abs(mixture.components_[:, None] - rates).max(axis=2)
+        assert distances.min(axis=1).max() < 1.5
+        assert mixture.n_parameters_ == 3 * 12 + 2
         for parameter in mixture.get_params(deep=False):
             documented = rf"^{parameter} : "
             assert re.search(documented, cls.__doc__, re.M), parameter

@@ -3,7 +3,6 @@
 from typing import Unpack
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .._estimator._constructors import Streaming
 from .._estimator._estimator import TemperedEstimator
@@ -15,6 +14,7 @@ from .._estimator._variants import (
     svi_plus_constructor,
     training_constructor,
 )
+from .._utils._validation import check_data, check_values
 from ._model import PoissonMixtureModel
 
 
@@ -55,19 +55,23 @@ class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
 
     def _validate(self, X, reset):
         dtypes = [np.float64, np.float32]
-        return validate_data(
-            self, X, reset=reset, dtype=dtypes, ensure_non_negative=True
-        )
+        return check_data(self, X, reset=reset, dtype=dtypes, ensure_non_negative=True)
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype)
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
         return PoissonMixtureModel(settings.n_components, n_features, dtype=dtype)
 
+    def _n_parameters(self, n_classes):
+        return n_classes * self.n_features_in_
+
     @property
     def components_(self):
         """Posterior means of the rates, of shape (n_components, n_features)."""
-        gammas = self._state().globals_.components
-        return ((gammas[..., 0] + 1.0) / gammas[..., 1]).astype(self.state_.dtype)
+        shapes, rates = np.hsplit(self._state().globals_.components, 2)
+        return ((shapes + 1.0) / rates).astype(self.state_.dtype)
 
 
 class AnnealedPoissonMixture(AnnealedMixin, TemperedPoissonMixture):
