@@ -53,7 +53,7 @@ def _evaluated(name, reference, x):
 #: Largest number of variables of a Dirichlet distribution that are drawn.
 MOST_DRAWN = 4096
 #: Smaller counts are treated as 0, because their Gamma function overflows.
-TINY_COUNT = 1e-100
+NEGLIGIBLE_COUNT = 1e-100
 #: Step of trapezoidal rules, whose error is then similar to the rounding error.
 STEP = 0.03
 #: An integrand is negligible if its exponent is below minus this number.
@@ -65,7 +65,7 @@ POINT = 1e8
 
 def log_rising(a, n):
     """Return log Gamma(a + n) - log Gamma(a), accurate even for a large ``a``."""
-    counts = n > TINY_COUNT
+    counts = n > NEGLIGIBLE_COUNT
     some = np.where(counts, n, 1.0)
     return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
 
@@ -124,7 +124,7 @@ def mean_log_power_sums(exponents, concentration):
 
 # -- the families ----------------------------------------------------------------------
 #: Number of rows whose predictive probabilities a thread computes at once.
-ROWS_AT_ONCE = 1024
+ROWS_OF_TASK = 1024
 
 
 class DirichletFamily(Family):
@@ -277,7 +277,7 @@ class MultinomialFamily(DirichletFamily):
 
     def coordinates(self, block, row_weight) -> np.ndarray | SparseMatrix:
         """Return the square roots of the words' shares in each document."""
-        sizes = np.maximum(np.asarray(block.sum(axis=1)).ravel(), TINY_COUNT)
+        sizes = np.maximum(np.asarray(block.sum(axis=1)).ravel(), NEGLIGIBLE_COUNT)
         roots = np.sqrt(block.data / np.repeat(sizes, np.diff(block.indptr)))
         return sparse.csr_array((roots, block.indices, block.indptr), block.shape)
 
@@ -297,7 +297,7 @@ def log_predictive_of_counts(concentration, totals, counts):
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
 
     def sums(first):
-        starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
+        starts = counts.indptr[first : first + ROWS_OF_TASK + 1]
         entries = slice(starts[0], starts[-1])
         places, some = counts.indices[entries], counts.data[entries, None]
         terms = sparse.csr_array(
@@ -306,7 +306,7 @@ def log_predictive_of_counts(concentration, totals, counts):
         )
         return terms @ log_rising(concentration[:, places].T, some)
 
-    starts = range(0, counts.shape[0], ROWS_AT_ONCE)
+    starts = range(0, counts.shape[0], ROWS_OF_TASK)
     logs = run_shared([functools.partial(sums, first) for first in starts])
     logs = np.concatenate(logs) if logs else np.zeros((0, len(totals)))
     return logs - log_rising(totals, sizes)

@@ -18,7 +18,7 @@ OVERSAMPLING, N_ITERATIONS = 8, 3
 #: this.
 LEAST_TOKENS = 1e-30
 #: An outer product is subtracted from this number of rows of a matrix at a time.
-ROWS_AT_ONCE = 1024
+ROWS_SUBTRACTED = 1024
 
 
 def even_sample(X, sample_weight):
@@ -126,8 +126,8 @@ def leading_axes(matrix, rows, columns, n_axes):
 
 def _minus_outer(matrix, rows, columns):
     """Subtract an outer product from a matrix in place, with little memory."""
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
+    for start in range(0, len(rows), ROWS_SUBTRACTED):
+        part = slice(start, start + ROWS_SUBTRACTED)
         matrix[part] -= np.outer(rows[part], columns)
     return matrix
 

@@ -13,19 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 
 from .._families._counts import log_rising
 from .._utils._linalg import tiled_matmul
 from ._model import GaussianMixtureModel
 from ._priors import LEAST_FREE, MOST_FREE
-from ._starts import FLOOR, NO_WIDTH
+from ._starts import FLOOR, NO_WIDTH, ROWS_OF_PART
 
 #: Largest number of rows from which directions are computed, and of rows times squared
 #: columns, a second of work; but always this number of rows.
 MOST_ROWS, MOST_PRODUCTS, LEAST_ROWS = 20_000, 2e10, 2_000
-#: Number of rows that are standardised at once.
-ROWS_OF_PART = 1024
 #: Directions with less than this share of the largest variance are rounding errors.
 NO_VARIANCE = 1e-12
 NEEDS_ALL_COLUMNS = (
@@ -97,8 +95,7 @@ class Directions:
 
     def standardised(self, X):
         """Yield parts of rows in standardised columns, and their places."""
-        for start in range(0, len(X), ROWS_OF_PART):
-            part = slice(start, start + ROWS_OF_PART)
+        for part in gen_batches(len(X), ROWS_OF_PART):
             # sums over columns depend on the memory order
             yield part, np.subtract(X[part], self.centre, order="C") / self.scales
 

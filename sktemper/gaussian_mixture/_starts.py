@@ -10,7 +10,7 @@ moves centres of k-means without samples, however.
 import functools
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 
 from .._families._normal_wishart import COVARIANCES
 from . import _kernels
@@ -174,8 +174,7 @@ def _centred(rows, weight):
 def _nearest(rows, weight, centres, sums=None):
     """Return the nearest centre of each row, see `_kernels.nearest_centres`."""
     labels, n_rows = np.empty(len(rows), dtype=np.intp), 1 + PRODUCTS // centres.size
-    for start in range(0, len(rows), n_rows):
-        part = slice(start, start + n_rows)
+    for part in gen_batches(len(rows), n_rows):
         _kernels.nearest_centres(rows[part], weight[part], centres, labels[part], sums)
     return labels
 
@@ -304,7 +303,7 @@ def mean_and_covariance(X, weight=None):
     """Return mean and covariance of the rows in float64, without copying all rows."""
     if weight is None or not weight.any():
         weight = np.ones(len(X))
-    parts = [slice(start, start + 4096) for start in range(0, len(X), 4096)]
+    parts = list(gen_batches(len(X), 4096))
     total = weight.sum()
     blocks = (X[part].astype(np.float64, order="C") for part in parts)
     mean = sum(weight[part] @ block for part, block in zip(parts, blocks, strict=True))
@@ -346,6 +345,7 @@ MOST_CORRELATED = 50
 STEPS, TOL = 50, 1e-4
 #: Variance that is added to the variances of standardized columns.
 RIDGE = 1e-9
+#: Number of rows that are completed or standardised at once.
 ROWS_OF_PART = 1024
 #: Least number of rows, per column of X, in which any two columns both have values.
 #: With few but some such rows, a learned prior copies their correlations, and held-out
@@ -413,7 +413,7 @@ def _fit_gaussian(X, weight, mean, variances):
     """Return the mean and the covariance of a Gaussian that is fitted to rows."""
     total, origin = weight.sum(), mean
     units = np.sqrt(np.where(variances > 0, variances, 1.0))
-    parts = [slice(at, at + ROWS_OF_PART) for at in range(0, len(X), ROWS_OF_PART)]
+    parts = list(gen_batches(len(X), ROWS_OF_PART))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
     ridge = RIDGE * np.eye(len(units))
@@ -460,8 +460,7 @@ def impute(X, weight, is_full, default=None):
     units = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
     scaled = covariance / np.outer(units, units) + RIDGE * np.eye(len(units))
     precision = _inverse(scaled)
-    for start in range(0, len(X), ROWS_OF_PART):
-        part = slice(start, start + ROWS_OF_PART)
+    for part in gen_batches(len(X), ROWS_OF_PART):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
         if isinstance(block, GappedRows):
             rows = (block.rows - mean) / units

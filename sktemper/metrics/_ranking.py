@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._labels import labels_of
@@ -273,8 +273,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
     of_rows = _scores_of(scores, X_seen, held_out.shape)
     values = np.empty((len(wanted), n_users))
     size = max(1, MOST_SCORES // max(n_items, 1))
-    for start in range(0, n_users, size):
-        rows = slice(start, start + size)
+    for rows in gen_batches(n_users, size):
         block = _ranked_scores(of_rows(rows), None if seen is None else seen[rows])
         relevant_of = held_out[rows].tocoo()
         values[:, rows] = ranking_measures(

@@ -10,6 +10,7 @@ from .._families._dirichlet import log_draws
 from .._families._family import MomentRows, ProductFamily
 from .._families._mixture import MixtureModel
 from .._families._normal_gamma import NormalGammaFamily
+from .._families._normal_wishart import LOG_2_PI
 from .._utils._arguments import concentrations_of
 from ._columns import WITH_INTERVALS
 
@@ -179,7 +180,6 @@ def _normal_moments(values, out):
 
 
 # -- log partition function of rows of several kinds of values -------------------------
-LOG_2_PI = np.log(2.0 * np.pi)
 #: Rate above which a Poisson distribution is treated as a normal distribution.
 LARGE_RATE = 100.0
 #: Logarithm below which terms are negligible.
@@ -293,7 +293,7 @@ def _log_poisson(x, rate):
 
 # -- mixture of tables with columns of several kinds, as a `ConjugateModel` ------------
 #: Largest number of moments of a block.
-VALUES_OF_BLOCK = 2**17
+MOMENTS_OF_BLOCK = 2**17
 #: Largest number of moments of all rows that a fit caches.
 KEPT_VALUES = 2**23
 #: Prior of a normal column, in units of the standard deviation of all rows: the number
@@ -320,7 +320,7 @@ class MixedMixtureModel(MixtureModel):
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
         self.block_size = int(
-            np.clip(VALUES_OF_BLOCK // family.n_natural // 16 * 16, 16, 1024)
+            np.clip(MOMENTS_OF_BLOCK // family.n_natural // 16 * 16, 16, 1024)
         )
         self.most_kept_rows = KEPT_VALUES // family.n_natural
 
