@@ -218,7 +218,7 @@ def test_kernels_agree_with_moments(family):
     each = parameters
     if family is not alone:  # tied: each component gets the common covariance
         usual = family.usual(parameters)
-        scales = np.broadcast_to(usual.inverse_scale, (4, D, D))
+        scales = family.covariance.each(usual.inverse_scale)
         each = alone.natural(
             usual.precision, usual.means, scales, np.full(4, usual.freedom)
         )
