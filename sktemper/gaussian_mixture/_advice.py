@@ -119,7 +119,8 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
     message : str or None
     """
     step = -(-len(X) // ROWS_SAMPLED)
-    block = model.take(X, slice(None, None, step))
+    X = X[::step]
+    block = model.take(X, slice(None))
     block = model.complete(block, state.globals_, state.hyper)
     weight = np.full(len(block), float(step))
     if sample_weight is not None:
@@ -129,22 +130,22 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
     shares = shares.astype(np.float64)
     used, labels = weight @ shares >= USED, shares.argmax(axis=1)
     is_wide = remedy and "full" not in candidates(*X.shape)
-    if (is_wide or narrow) and are_correlated(model, X[::step], labels, weight):
+    if (is_wide or narrow) and are_correlated(model, X, labels, weight):
         if narrow:
             return narrow.replace(MIXED, SUBSPACES)
         kind = "diagonal" if model.covariance.n_kept > 1 else "spherical"
         return WIDE.format(kind=kind, remedy=remedy)
     if narrow is not None:
         return narrow
-    if have_heavy_tails(X[::step], labels, weight):
+    if have_heavy_tails(X, labels, weight):
         return HEAVY_TAILS
-    gains = gains_of_logarithms(X[::step], labels, weight)
+    gains = gains_of_logarithms(X, labels, weight)
     if (gains > LEAST_GAIN).any():
-        return _about_skewed_columns(gains, X[::step], labels, weight, names)
+        return _about_skewed_columns(gains, X, labels, weight, names)
     try:
         if used.all():
             gains = gains_of_splits(model, hyper, block, shares, weight)
-            return _about_splits(model, gains, X[::step], labels, weight, names)
+            return _about_splits(model, gains, X, labels, weight, names)
         if other is not None:
             statistics = state.globals_ + model.prior(hyper).scaled(-1.0)
             new = learned_priors(other, hyper, statistics)

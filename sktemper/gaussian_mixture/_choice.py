@@ -77,7 +77,7 @@ def chosen_type(make_model, n_components, X, sample_weight, log, has_subspaces=T
     least = found["diag"][0] + MOST_BEHIND * rows.weight.sum()
     if max(found.values())[0] <= least:
         # "spherical" needs columns of one unit
-        found["spherical"] = rows.compared("spherical", rows.clusters())
+        found["spherical"] = rows.compared("spherical", rows.clusters(rows.distinct))
     has_subspaces &= rows.n_distinct >= LEAST_DISTINCT and not has_gaps(X)
     if "full" not in kinds and has_subspaces:
         *compared, n_scores = rows.best_subspace()
@@ -112,24 +112,24 @@ class _Comparison:
         self.X, weight = _some(X, sample_weight, n_components)
         is_gapped = has_gaps(self.X)
         self.is_diagonal = is_gapped and not shows_correlations(self.X, weight)
-        self.rows = impute(self.X, weight, is_full=True) if is_gapped else self.X
-        distinct, multiplicity, places = distinct_rows(self.rows, weight)
+        rows = impute(self.X, weight, is_full=True) if is_gapped else self.X
+        distinct, multiplicity, places = distinct_rows(rows, weight)
         self._given = n_components, np.random.RandomState(0), multiplicity
-        self._distinct, self._places = distinct, places
+        self.distinct, self._places = distinct, places
         #: Number of different rows, which weights do not change.
         self.n_distinct = len(distinct)
         full = make_model("full", X.shape[1])
         self._hyper_of = _priors_of(full, self.X, weight)
         self.weight = np.ones(len(self.X)) if weight is None else weight
+        self._data = self.X, rows, self.weight
         #: Clusters of k-means in columns of unit variance.
-        self.standard = self._clusters(standardized(distinct, multiplicity))
+        self.standard = self.clusters(standardized(distinct, multiplicity))
 
-    def clusters(self):
-        """Return the clusters of k-means in the units of the columns."""
-        return self._clusters(self._distinct)
-
-    def _clusters(self, rows):
-        return _clusters(kmeans_labels(rows, *self._given)[self._places])
+    def clusters(self, distinct):
+        """Return the rows of each cluster of k-means that has rows."""
+        labels = kmeans_labels(distinct, *self._given)[self._places]
+        order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+        return np.split(order, np.cumsum(sizes[sizes > 0])[:-1])
 
     def compared(self, kind, clusters, least=1):
         """Return the evidence of a type, less its price, and the number of clusters."""
@@ -140,7 +140,7 @@ class _Comparison:
             price -= MARGIN * self.weight.sum()
         try:
             hyper = self._hyper_of(model)
-            evidence, n_clusters = self._evidence(model, hyper, clusters, least)
+            evidence, n_clusters = _evidence(model, hyper, self._data, clusters, least)
         except IllDefined:
             return -np.inf, 0
         self.log("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
@@ -166,21 +166,18 @@ class _Comparison:
             model = self.make_model("low_rank", n_features, subspace)
             try:
                 hyper = model.initial_hyper(self.X, self.weight)
-                evidence, n_clusters = self._evidence(model, hyper, self.standard)
+                given = self._data, self.standard, 1
+                evidence, n_clusters = _evidence(model, hyper, *given)
             except IllDefined:
                 continue
-            rest = subspace.log_constant
-            gain = evidence - rest - directions.log_likelihood(n_scores, total)
+            gain = evidence - subspace.log_constant
+            gain -= directions.log_likelihood(n_scores, total)
             gain = gain if n_clusters > 1 else 0.0
             line = "low_rank with %d scores: evidence %.10g, %d clusters"
             self.log(line, n_scores, alone + gain, n_clusters)
             found.append((alone + gain, n_clusters, n_scores))
         least = max(found, default=(0.0,))[0] - MARGIN * total
         return next((item for item in found if item[0] >= least), (-np.inf, 0, 0))
-
-    def _evidence(self, model, hyper, clusters, least=1):
-        data = self.X, self.rows, self.weight
-        return _evidence(model, hyper, data, clusters, least)
 
 
 def _priors_of(model, X, weight):
@@ -190,12 +187,6 @@ def _priors_of(model, X, weight):
     mean, covariance = mean_and_covariance(X, weight)
     added = model.added_variances(X, weight, covariance)
     return lambda model: model.hyper_of(mean, covariance, *added)
-
-
-def _clusters(labels):
-    """Return the rows of each cluster that has rows."""
-    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
-    return np.split(order, np.cumsum(sizes[sizes > 0])[:-1])
 
 
 def _some(X, sample_weight, least):

@@ -217,7 +217,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     def _check_enough(self, data):
         check_enough_samples(self, data)
         check_columns(self, data)
-        is_full = self._default_type() == "full" and not self._is_choice()
+        is_full = self.covariance_type in ("full", "auto") and not self._is_choice()
         if is_full and self.n_features_in_ > len(data):
             warn(
                 f"X has {self.n_features_in_} columns and {len(data)} rows: too few "
@@ -227,8 +227,9 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
 
     def _prepare_fit(self, data, sample_weight):
         """Choose the covariance type if it is "auto"."""
-        kind, n_scores = self._default_type(), 0
-        choose(self, chosen_type=kind, is_auto=self.covariance_type == "auto")
+        is_auto, n_scores = self.covariance_type == "auto", 0
+        kind = "full" if is_auto else self.covariance_type
+        choose(self, chosen_type=kind, is_auto=is_auto)
         is_low_rank = self.covariance_type == "low_rank"
         if not (self._is_choice() or is_low_rank):
             return
@@ -264,19 +265,11 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         is_learned = self.priors == "learned" and all(part is None for part in given)
         return self.covariance_type == "auto" and is_learned
 
-    def _default_type(self):
-        """Return the covariance type, with "full" in place of "auto"."""
-        return "full" if self.covariance_type == "auto" else self.covariance_type
-
-    def _type(self):
-        """Return the covariance type, with the type that `fit` chose for "auto"."""
-        if self.covariance_type != "auto":
-            return self.covariance_type
-        return choices_of(self).chosen_type or "full"
-
     def _fixed(self):
-        fixed = super()._fixed() | {"covariance_type": self._type()}
-        subspace = choices_of(self).subspace
+        fixed, choices = super()._fixed(), choices_of(self)
+        if self.covariance_type == "auto":
+            fixed["covariance_type"] = choices.chosen_type or "full"
+        subspace = choices.subspace
         return fixed if subspace is None else fixed | {"subspace": subspace}
 
     def _inline_limits(self):
@@ -306,15 +299,12 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             return narrow
         model, (X, weight) = problem.model, problem.sample
         other = self._with_learned_priors(model)
-        about = self._names(), self._remedy_of_width(), narrow
-        return advice(model, other, state, X, weight, *about)
-
-    def _remedy_of_width(self):
-        """Return what describes many correlated columns; None if it was compared."""
         remedy = 'covariance_type="low_rank"'
         if not self._has_subspaces:
-            return f"AnnealedGaussianMixture({remedy})"
-        return None if self._is_choice() else remedy
+            remedy = f"AnnealedGaussianMixture({remedy})"
+        elif self._is_choice():  # the fit compared it
+            remedy = None
+        return advice(model, other, state, X, weight, self._names(), remedy, narrow)
 
     def _advice_about_narrow_columns(self, problem, state):
         """Return a warning about components whose variance is near `reg_covar`."""
@@ -433,7 +423,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             reg_covar=REG_COVAR if self.reg_covar == "auto" else self.reg_covar,
             random_state=self.random_state,
         )
-        other.weights_ = self._weights_of_means()
+        other.weights_ = _weights_of_means(self)
         other.means_, other.covariances_ = self.means_, self.covariances_
         other.precisions_ = self.precisions_
         other.precisions_cholesky_ = self.precisions_cholesky_
@@ -443,18 +433,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         if hasattr(self, "feature_names_in_"):
             other.feature_names_in_ = self.feature_names_in_
         return other
-
-    def _weights_of_means(self):
-        """Return the weights with which Gaussians at posterior means have our shares.
-
-        The expected log density of a component, less that of the Gaussian.
-        """
-        state, (model, expected) = self._state(), self._fitted()
-        prepared = model.prepare(state.globals_, state.hyper)
-        D, nu = model.n_features, expected.freedom
-        gaussian = 0.5 * (D * np.log(nu / (2.0 * np.pi)) + expected.log_determinants)
-        weights = softmax(prepared.log_weights + prepared.tables.constants - gaussian)
-        return np.maximum(weights, np.finfo(state.dtype).tiny).astype(state.dtype)
 
     def _n_parameters(self, n_classes):
         model, expected = self._fitted()
@@ -628,6 +606,19 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             model = self._fitted_model()
             return model.covariance.matrices(np.asarray(covariance)[None])[0]
         return covariance
+
+
+def _weights_of_means(mixture):
+    """Return the weights with which Gaussians at posterior means have our shares.
+
+    The expected log density of a component, less that of the Gaussian.
+    """
+    state, (model, expected) = mixture._state(), mixture._fitted()
+    prepared = model.prepare(state.globals_, state.hyper)
+    D, nu = model.n_features, expected.freedom
+    gaussian = 0.5 * (D * np.log(nu / (2.0 * np.pi)) + expected.log_determinants)
+    weights = softmax(prepared.log_weights + prepared.tables.constants - gaussian)
+    return np.maximum(weights, np.finfo(state.dtype).tiny).astype(state.dtype)
 
 
 def _imputed(model, block, prepared):

@@ -272,13 +272,9 @@ def distinct_rows(X, weight=None):
         Index of each sample among the distinct rows.
     """
     order = order_of_rows(X)
-    rows = X[order]
-    if (rows[1:, 0] != rows[:-1, 0]).all():  # faster, with the same results
-        places = np.empty(len(X), dtype=np.intp)
-        places[order] = np.arange(len(X))
-        is_weighted = weight is not None and (weight != weight[0]).any()
-        return rows, weight[order].astype(np.float64) if is_weighted else None, places
-    new = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
+    rows, new = X[order], np.ones(len(X), dtype=bool)
+    if (rows[1:, 0] == rows[:-1, 0]).any():
+        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     places = np.empty(len(X), dtype=np.intp)
     places[order] = np.cumsum(new) - 1
     weight = np.bincount(places, weights=weight).astype(np.float64)

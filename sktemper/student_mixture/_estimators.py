@@ -224,16 +224,13 @@ class TemperedStudentMixture(_GaussianMixture):
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the Student-t distributions at the posterior means."""
         y, random = self._draw_components(n_samples)
-        covariances = self.covariances_
-        if not self._has_matrices():
-            covariances = self._fitted_model().covariance.matrices(covariances)
-        roots = np.linalg.cholesky(covariances.astype(np.float64))
+        means, covariances, freedom, _ = self._students()
+        roots = np.linalg.cholesky(covariances)
         X = random.normal(size=(n_samples, self.n_features_in_))
         X = np.einsum("nij,nj->ni", roots[y], X)
-        halves = 0.5 * self.degrees_of_freedom_[y]
+        halves = 0.5 * freedom[y]
         X /= np.sqrt(random.gamma(halves) / halves)[:, None]
-        X += self.means_[y]
-        return X, y
+        return X + means[y], y
 
     # -- views of the state ------------------------------------------------------------
     @property
