@@ -287,7 +287,7 @@ def bootstrap_lrt(
     if X.shape[0] <= K:
         raise ValueError(f"X has {X.shape[0]} samples, too few for {K + 1} components.")
     random = check_random_state(random_state)
-    null, _ = estimator._likeliest(X, K, random, STARTS_OF_NULL)
+    null, _ = _maximum(estimator, X, K, random, STARTS_OF_NULL)
     statistic = _statistic(estimator, X, K, null, n_init, random)
     source = estimator._with_components(null)
 
@@ -311,10 +311,16 @@ def bootstrap_lrt(
     return LikelihoodRatioTest(K, statistic, p_value, np.array(statistics))
 
 
+def _maximum(estimator, X, n_components, random, n_starts, starts=()):
+    """Return the result of `MixtureModel.likeliest` for validated data."""
+    model = estimator._new_model().resized(n_components)
+    return model.likeliest(X, estimator._state().hyper, random, n_starts, starts)
+
+
 def _statistic(estimator, X, K, null, n_init, random):
     """Return twice the gain of the log-likelihood by one more component than K."""
-    _, lower = estimator._likeliest(X, K, random, 0, [null])
-    _, upper = estimator._likeliest(X, K + 1, random, n_init)
+    _, lower = _maximum(estimator, X, K, random, 0, [null])
+    _, upper = _maximum(estimator, X, K + 1, random, n_init)
     return max(0.0, 2.0 * (upper - lower))
 
 
@@ -427,7 +433,11 @@ def log_evidence(
         raise ValueError("n_chains must be at least 2, for a standard error.")
     X = estimator._validate(X, reset=False)
     random = check_random_state(random_state)
-    chains = estimator._annealed_chains(X, n_chains, random)
+    model, state = estimator._new_model(), estimator._state()
+    prepared = model.prepare(state.globals_, state.hyper)
+    shares, _, _ = model.responsibilities(model.take(X, slice(None)), prepared)
+    fit = state.globals_, state.hyper, shares
+    chains = model.annealed_chains(X, *fit, n_chains, random)
     powers = np.linspace(0.0, 1.0, n_temperatures + 1)
     forward = chains.forward(powers)
     backward = chains.backward(powers, 2 * n_temperatures)

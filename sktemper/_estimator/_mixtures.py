@@ -283,16 +283,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     def _advice(self, problem, state):
         return rows_repeat(self, problem.sample[0], len(problem.data))
 
-    def _training_results(self):
-        self._state()
-        results = choices_of(self).labels_and_bound
-        if results is None:
-            raise NotFittedError(
-                f"The last fit of this {type(self).__name__} was not completed: it has "
-                "neither labels_ nor lower_bound_. Use predict and lower_bound(X)."
-            )
-        return results
-
     def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.
 
@@ -366,12 +356,12 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     @property
     def labels_(self) -> np.ndarray:
         """Component of each sample of the last `fit` or `partial_fit`, ndarray."""
-        return self._training_results()[0]
+        return _training_results(self)[0]
 
     @property
     def lower_bound_(self) -> float:
         """Evidence lower bound of the training data at T=1, with all constants."""
-        return self._training_results()[1]
+        return _training_results(self)[1]
 
     @property
     def weights_(self) -> np.ndarray:
@@ -489,16 +479,9 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             One minus the mean entropy of the class probabilities of samples, divided by
             the logarithm of the number of classes with samples; 1.0 for one class.
         """
-        entropy, total = self._entropy(X, sample_weight)
+        entropy, total = _entropy(self, X, sample_weight)
         n_classes = len(self._active())
         return 1.0 if n_classes < 2 else 1.0 - entropy / (total * np.log(n_classes))
-
-    def _entropy(self, X, sample_weight):
-        """Return the sum of the entropies of samples, and their number."""
-        self._check_rows(X, sample_weight)
-        shares = self.predict_proba(X).astype(np.float64)
-        weight = _sample_weights(shares, sample_weight)
-        return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
     @property
     def n_parameters_(self) -> int:
@@ -519,7 +502,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             `bic` plus twice the sum of the entropies of the class probabilities.  It
             prefers classes that are well separated.
         """
-        return self.bic(X, sample_weight) + 2.0 * self._entropy(X, sample_weight)[0]
+        return self.bic(X, sample_weight) + 2.0 * _entropy(self, X, sample_weight)[0]
 
     # -- samples -----------------------------------------------------------------------
     def _sample_like(self, X, seed):
@@ -537,19 +520,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         if not is_frame(rows):  # a sample has no names to be checked
             vars(source).pop("feature_names_in_", None)
         return np.array(source._validate(rows, reset=False))
-
-    def _likeliest(self, X, n_components, random, n_starts, starts=()):
-        """Return the result of `MixtureModel.likeliest` for validated data."""
-        model = self._new_model().resized(n_components)
-        return model.likeliest(X, self._state().hyper, random, n_starts, starts)
-
-    def _annealed_chains(self, X, n_chains, random):
-        """Return the result of `MixtureModel.annealed_chains` for validated data."""
-        model, state = self._new_model(), self._state()
-        prepared = model.prepare(state.globals_, state.hyper)
-        shares, _, _ = model.responsibilities(model.take(X, slice(None)), prepared)
-        fit = state.globals_, state.hyper, shares
-        return model.annealed_chains(X, *fit, n_chains, random)
 
     def _with_components(self, globals_):
         """Return a copy whose components have the parameters ``globals_``."""
@@ -572,6 +542,25 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         weights = self.weights_.astype(np.float64)
         shares = weights / weights.sum()
         return np.sort(random.choice(len(shares), n_samples, p=shares)), random
+
+
+def _training_results(mixture):
+    mixture._state()
+    results = choices_of(mixture).labels_and_bound
+    if results is None:
+        raise NotFittedError(
+            f"The last fit of this {type(mixture).__name__} was not completed: it has "
+            "neither labels_ nor lower_bound_. Use predict and lower_bound(X)."
+        )
+    return results
+
+
+def _entropy(mixture, X, sample_weight):
+    """Return the sum of the entropies of samples, and their number."""
+    mixture._check_rows(X, sample_weight)
+    shares = mixture.predict_proba(X).astype(np.float64)
+    weight = _sample_weights(shares, sample_weight)
+    return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
 
 def _labels_and_bounds(model, block, prepared, labels=None):
