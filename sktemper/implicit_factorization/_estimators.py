@@ -284,17 +284,14 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         return super().score(X, sample_weight=sample_weight)
 
     # -- views of the state ------------------------------------------------------------
-    def _item_means(self):
+    @property
+    def components_(self) -> np.ndarray:
+        """Mean factors of the items, ndarray of shape (n_components, n_items)."""
         state = self._state()
         if self._item_means_ is None:
             means = self._fitted_model().items(state.globals_).means
             self._item_means_ = means.astype(state.dtype)
-        return self._item_means_
-
-    @property
-    def components_(self) -> np.ndarray:
-        """Mean factors of the items, ndarray of shape (n_components, n_items)."""
-        return self._item_means().T
+        return self._item_means_.T
 
     @property
     def item_covariances_(self) -> np.ndarray:

@@ -309,21 +309,11 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         """Return rows of a collection, whose values are their own codes."""
         X = check_numbers(self, X, reset)
         if not reset:
-            self._check_own(self.columns_)
+            _check_own(self.columns_)
         return X
 
     def _validate_block(self, X, reset):
         return self._validate_numbers(X, reset) if reset else self._validate(X, reset)
-
-    def _check_own(self, columns):
-        for number, column in enumerate(columns):
-            is_coded = column.kind in ("categorical", "binary")
-            if is_coded and column.categories and not column.has_own_values:
-                raise ValueError(
-                    f"Column {number} of X has the categories {column.categories[:3]}, "
-                    "but a collection has numbers only: pass X as an array or a data "
-                    "frame, or use numbers as categories."
-                )
 
     def _check_table(self, X, reset):
         """Return a data frame or an array of two dimensions; store column names."""
@@ -388,7 +378,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
         )
-        self._warn_of_columns(columns, values, faults, n_rows)
+        _warn_of_columns(self, columns, values, faults, n_rows)
         return columns
 
     def _refitted(self, X, sample_weight, seed):
@@ -445,26 +435,6 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
                 f"missing. {'; '.join(named)}"
             )
 
-    def _warn_of_columns(self, columns, values, faults, n_rows):
-        """Warn of columns that no class explains, or that every class explains.
-
-        ``values`` are compressed, and ``faults`` are those of columns of numbers.
-        """
-        most, found = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows), {}
-        for column, one, fault in zip(columns, values, faults, strict=True):
-            n_values = len(one.entries)
-            is_option = not one.is_numeric or column.kind in ("categorical", "binary")
-            if n_values == 0:
-                fault = EMPTY
-            elif is_option and n_values > most:
-                fault = IDENTIFIER
-            elif column.part == "normals" and n_values == 1:
-                fault = CONSTANT
-            found.setdefault(fault, []).append(one.name)
-        found.pop(None, None)
-        for fault, names in found.items():
-            warn_of_columns(self, len(columns), names, fault)
-
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
         X = as_frame(X)
@@ -480,7 +450,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             blocks = self._summaries(data)
             names = data.feature_names
             self.columns_ = self._describe(blocks, names, len(data))
-            self._check_own(self.columns_)
+            _check_own(self.columns_)
         if fresh:
             choose(self, names=names, library="polars" if is_polars(X) else "pandas")
         for name in ("_column_weight", "_same_columns"):  # no results of the fit
@@ -689,6 +659,38 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         if column.kind in WITH_INTERVALS:
             return (means * column.centres).sum(axis=1)
         return column.decode(means.argmax(axis=1))
+
+
+def _warn_of_columns(mixture, columns, values, faults, n_rows):
+    """Warn of columns that no class explains, or that every class explains.
+
+    ``values`` are compressed, and ``faults`` are those of columns of numbers.
+    """
+    most, found = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows), {}
+    for column, one, fault in zip(columns, values, faults, strict=True):
+        n_values = len(one.entries)
+        is_option = not one.is_numeric or column.kind in ("categorical", "binary")
+        if n_values == 0:
+            fault = EMPTY
+        elif is_option and n_values > most:
+            fault = IDENTIFIER
+        elif column.part == "normals" and n_values == 1:
+            fault = CONSTANT
+        found.setdefault(fault, []).append(one.name)
+    found.pop(None, None)
+    for fault, names in found.items():
+        warn_of_columns(mixture, len(columns), names, fault)
+
+
+def _check_own(columns):
+    for number, column in enumerate(columns):
+        is_coded = column.kind in ("categorical", "binary")
+        if is_coded and column.categories and not column.has_own_values:
+            raise ValueError(
+                f"Column {number} of X has the categories {column.categories[:3]}, "
+                "but a collection has numbers only: pass X as an array or a data "
+                "frame, or use numbers as categories."
+            )
 
 
 class MixedMixtureParameters(Annealed, Training, total=False):
