@@ -1,5 +1,6 @@
 """Fits: a plan of passes and moves, and runs of it, one from each start."""
 
+import contextlib
 import copy
 import functools
 import hashlib
@@ -402,8 +403,10 @@ def fit(problem, training, starts, n_runs=1, hooks=FitHooks()):  # noqa: B008
     runs = (plan_fit(training, problem, state) for state in starts)
     run = next(runs)
     hooks.plan(n_runs * tasks_left(run.state))
-    with problem.workers, problem.workers_of_validation:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(problem.workers)
         if problem.validation is not None:
+            stack.enter_context(problem.validation.workers)
             check_scorable(run.held_out, run.state)
         work = _Fit(problem, training, hooks)
         if n_runs == 1:

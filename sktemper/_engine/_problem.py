@@ -1,6 +1,5 @@
 """The problem of a fit: model, data, weights and workers; batches and their blocks."""
 
-import contextlib
 import functools
 import itertools
 from dataclasses import dataclass, field, replace
@@ -103,13 +102,6 @@ class Problem:
     validation: Any = None
     labels: Any = None
     ascents: list = field(default_factory=list)
-
-    @property
-    def workers_of_validation(self):
-        """Context of the workers of `validation`, to be entered during a fit."""
-        if self.validation is None:
-            return contextlib.nullcontext()
-        return self.validation.workers
 
     @property
     def total(self):
