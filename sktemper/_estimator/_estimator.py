@@ -236,6 +236,16 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     }
 
     # -- for subclasses ----------------------------------------------------------------
+    #: Tags of the data that an estimator takes, in addition to those of its bases.
+    _input_tags = {}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        for cls in reversed(type(self).__mro__):
+            changes = vars(cls).get("_input_tags", {})
+            tags.input_tags = replace(tags.input_tags, **changes)
+        return tags
+
     #: Names of the parameters that define the model.  A fit cannot continue after one
     #: of these parameters changed, and a fitted model keeps the values of its fit.
     _fixed_by_fit = ()

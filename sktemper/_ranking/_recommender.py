@@ -548,9 +548,10 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._vectors_of(self._fitted_users())
 
     # -- a fit -------------------------------------------------------------------------
+    _input_tags = {"sparse": True}
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

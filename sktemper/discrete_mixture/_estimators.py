@@ -53,9 +53,10 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     #: Shape of the options of each feature.
     _options = ()
 
+    _input_tags = {"sparse": True}
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -188,10 +189,7 @@ class TemperedMultinomialMixture(_DiscreteMixture):
         "feature_prior": [CONCENTRATION, StrOptions({"auto"})],
     }
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    _input_tags = {"positive_only": True}
 
     _item = "multinomial", "share"
 
@@ -355,10 +353,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     }
     _fixed_by_fit = (*_DiscreteMixture._fixed_by_fit, "binarize")
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+    _input_tags = {"allow_nan": True}
 
     def _validate(self, X, reset):
         X = check_numbers(self, X, reset, accept_sparse="csr")

@@ -149,9 +149,10 @@ class TemperedFactorialMixture(
         "local_cooling": [Interval(Real, 1, None, closed="neither"), None],
     }
 
+    _input_tags = {"allow_nan": True}
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -141,10 +141,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         self.pair_target = pair_target
         self.init = init
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    _input_tags = {"positive_only": True}
 
     # -- methods that the base class calls ---------------------------------------------
     def _validate(self, X, reset):

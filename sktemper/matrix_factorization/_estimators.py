@@ -33,7 +33,6 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._cache import read_only
-from .._utils._docstrings import completed_by
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
@@ -164,10 +163,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         "init": ["array-like", None],
     }
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+    _input_tags = {"allow_nan": True}
 
     def _validate(self, X, reset):
         found = check_data(
@@ -426,7 +422,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         """Expected noise variances of the fitted users, ndarray of shape (n_users,)."""
         return self._noise_variances(self._fitted_users()[1])
 
-    @completed_by(RecommenderMixin.recommend, "Raises")
     def recommend(
         self,
         X: Any,
@@ -498,7 +493,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             columns = {"score": scores} | columns
         return self._shown(query, items, columns, output)
 
-    @completed_by(RecommenderMixin.item_scores)
     def item_scores(
         self,
         X: Any,
@@ -510,6 +504,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
 
         Parameters
         ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_items), or labels
+            Users, as in `recommend`.
         rank_by : {"likely", "rating"}, default="likely"
             Score to return, as in `recommend`.
         threshold : float, default=None

@@ -227,11 +227,10 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         "columns that nearly repeat other columns"
     )
 
+    _input_tags = {"allow_nan": True, "categorical": True, "string": True}
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -152,10 +152,7 @@ class TemperedStudentMixture(_GaussianMixture):
     _has_subspaces = False
     impute = to_sklearn = property(_absent)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
+    _input_tags = {"allow_nan": False}
 
     def _validate(self, X, reset):
         advice = ON_TEXT | {"contains NaN": "Gaussian mixtures take missing values."}
