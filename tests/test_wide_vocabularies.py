@@ -413,14 +413,3 @@ def test_a_spectral_start_takes_less_memory_than_three_copies_of_the_topics():
     finally:
         tracemalloc.stop()
     assert peak < 3 * n_topics * n_words * 8
-
-
-def test_priors_of_binary_columns_do_not_depend_on_their_order(monkeypatch):
-    """The first column of the data has one value, and the first of the others two."""
-    monkeypatch.setattr(wide_mixture, "MOST_DENSE_COLUMNS", 50)
-    order = np.roll(np.arange(X.shape[1]), -7)
-    first, second = (
-        fitted("TemperedBernoulliMixture", data=data, tempering=None)
-        for data in (X, sparse.csr_array(sparse.csc_array(X)[:, order]))
-    )
-    np.testing.assert_allclose(first.lower_bound_, second.lower_bound_, rtol=1e-6)

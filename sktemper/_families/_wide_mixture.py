@@ -183,14 +183,13 @@ class View(NamedTuple):
 
     model: Any  # of these columns, or of all columns if ``columns`` is None
     columns: Any
-    usual: Any  # the prior of all other columns, (n_each,)
     block: Any = None  # a block of the model
 
     def hyper(self, hyper):
         if self.columns is None:
             return hyper
-        own = hyper.component.reshape(-1, len(self.usual))[self.columns]
-        return hyper._replace(component=np.append(own, self.usual))
+        # the priors of all columns are equal
+        return hyper._replace(component=hyper.component[: self.model.family.n_natural])
 
     def globals_(self, globals_):
         if self.columns is None:
@@ -209,7 +208,7 @@ def _dense(globals_):
 
 
 class WideMixtureModel(MixtureModel):
-    """Mixture with one prior for all columns without data, so that they are alike.
+    """Mixture with one prior for all columns, so that columns without data are alike.
 
     For sparse data with many columns and entries in few of them, the parameters are
     stored as `Wide`.  Computations use the columns that have had entries, and one
@@ -227,7 +226,7 @@ class WideMixtureModel(MixtureModel):
 
     def __init__(self, *args, **parameters):
         super().__init__(*args, **parameters)
-        self._dense_cache, self._usual_cache = LastCall(), LastCall()
+        self._dense_cache = LastCall()
 
     # -- methods of subclasses ---------------------------------------------------------
     def moments_of_entries(self, X):
@@ -262,31 +261,20 @@ class WideMixtureModel(MixtureModel):
             model.n_features = len(repeats)
         return model
 
-    def _priors(self, hyper):
-        """Return the prior of most columns, and the columns with another prior."""
-
-        def found(component):
-            table = component.reshape(-1, len(self.absent))
-            priors, counts = np.unique(table, axis=0, return_counts=True)
-            usual = priors[counts.argmax()]
-            return usual, np.flatnonzero((table != usual).any(axis=1))
-
-        return self._usual_cache.result(hyper.component, found)
-
-    def _view(self, block, hyper, globals_=None):
+    def _view(self, block, globals_=None):
         """Return a `View` of columns that have or had entries, or of all columns."""
         kept = None if globals_ is None else globals_.components
-        columns, (usual, others) = None, self._priors(hyper)
+        columns = None
         if isinstance(kept, Wide):
             columns = np.union1d(kept.columns, block.columns())
         elif kept is None:
-            columns = np.union1d(block.columns(), others)
+            columns = block.columns()
             if len(columns) > self.n_features // ONE_IN:
                 columns = None
         model, X = self.select(columns), block.X
         if columns is not None:
             X = block.select(columns)
-        return View(model, columns, usual, model.take(X, slice(None)))
+        return View(model, columns, model.take(X, slice(None)))
 
     def _aligned(self, block, columns):
         """Return `Entries` as an `Aligned` block, whose columns include ``columns``."""
@@ -322,17 +310,15 @@ class WideMixtureModel(MixtureModel):
         prior = super()._prior_of(hyper)
         if self._keeps_all():
             return prior
-        usual, columns = self._priors(hyper)
-        shape = self.n_components, self.n_features, len(usual)
-        values = prior.components.reshape(shape)[:, columns]
-        rest = np.tile(usual, (self.n_components, 1))
-        return Mixture(prior.weights, Wide(columns, values, rest, self.n_features))
+        one = prior.components[:, : len(self.absent)]
+        wide = Wide.from_narrow(np.arange(0), one, self.n_features)
+        return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
         arguments = seeds, row_weight, scale
         if not isinstance(block, Entries):
             return super().dealt(block, *arguments, hyper)
-        view = self._view(block, hyper)
+        view = self._view(block)
         start = view.model.dealt(view.block, *arguments, view.hyper(hyper))
         return view.widened(start, self.n_features)
 
@@ -364,10 +350,8 @@ class WideMixtureModel(MixtureModel):
         New features had no entry in any row.
         """
         n_each, components = len(self.absent), globals_.components
-        one, _ = self._priors(hyper)
-        priors = hyper.component.reshape(-1, n_each)[places]
-        priors[places < 0] = one
-        hyper = hyper._replace(component=priors.ravel())
+        one = hyper.component[:n_each]
+        hyper = hyper._replace(component=np.tile(one, len(places)))
         if isinstance(components, Wide):
             other = components.placed(places)
         else:
@@ -426,7 +410,7 @@ class WideMixtureModel(MixtureModel):
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
         if isinstance(block, Entries):
-            view = self._view(block, hyper)
+            view = self._view(block)
             statistics = view.model.statistics(view.block, shares, hyper, factors)
             return view.widened(statistics, self.n_features)
         if not isinstance(block, Aligned):
@@ -446,7 +430,7 @@ class WideMixtureModel(MixtureModel):
         if not self._may_be_wide:
             return super().global_bound(globals_, hyper, powers)
         columns = getattr(globals_.components, "columns", None)
-        view = View(self.select(columns), columns, self._priors(hyper)[0])
+        view = View(self.select(columns), columns)
         return view.model.global_bound(
             view.globals_(globals_), view.hyper(hyper), powers
         )
@@ -463,7 +447,7 @@ class WideMixtureModel(MixtureModel):
     def search(self, block, shares, hyper, row_weight):
         if not isinstance(block, Entries):
             return super().search(block, shares, hyper, row_weight)
-        view = self._view(block, hyper)
+        view = self._view(block)
         return view.model.search(view.block, shares, view.hyper(hyper), row_weight)
 
     # -- leaving a poor optimum --------------------------------------------------------
@@ -471,7 +455,7 @@ class WideMixtureModel(MixtureModel):
         """Return the proposal of a method of `MixtureModel`, or None."""
         if not isinstance(block, Entries):
             return propose(self, _dense(globals_), hyper, block, *given)
-        view = self._view(block, hyper, globals_)
+        view = self._view(block, globals_)
         priors = view.hyper(hyper)
         found = propose(view.model, view.globals_(globals_), priors, view.block, *given)
         return found and (view.widened(found[0], self.n_features), hyper, *found[2:])
