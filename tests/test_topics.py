@@ -222,7 +222,7 @@ def test_copies_and_empty_topics_are_warned_of():
     assert "Empty topics: 3; 1 of 4." in messages[0]
     assert "near copies: 0 and 1 (cosine" in messages[1]
     assert "lower n_components, as to 3." in messages[0]
-    assert "merge_topics()" in messages[1]
+    assert "merge_topics(3)" in messages[1]
 
 
 # -- merging ---------------------------------------------------------------------------

@@ -135,7 +135,8 @@ def fold(app, doctree):
             signature, description = member
             name = signature["fullname"].rpartition(".")[2]
             if member["objtype"] in ("property", "attribute"):
-                cells[name]["ids"] += signature["ids"]
+                if name in cells:  # not a default of a parameter
+                    cells[name]["ids"] += signature["ids"]
                 member.parent.remove(member)
             elif member["objtype"] == "method" and len(description) > 1:
                 summary, *others = description

@@ -42,10 +42,12 @@ def topics_are_copies(estimator, run):
     pairs = near_copies((tokens if part is None else part.own_tokens(tokens)).T)
     if not pairs:
         return None
+    n_left = tokens.shape[1] - len({j for _, j in pairs})
+    remedy = f"lower n_components, or call merge_topics({n_left})"
     return (
         "Topics that are near copies: "
         f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {COPY_COSINE}). "
-        f"{_advice(estimator, run, 'lower n_components, or call merge_topics()')}"
+        f"{_advice(estimator, run, remedy)}"
     )
 
 

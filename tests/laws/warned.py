@@ -431,8 +431,9 @@ def copied_topics(random, case):
     X = documents(random, 400)
     lda = AnnealedLDA(4 if case == "sound" else 20, random_state=0)
     if case == "remedy":
-        while _messages(lda, X[:300], "Topics that are near copies"):
-            lda = lda.merge_topics().set_params(warm_start=True, max_iter=5)
+        while said := _messages(lda, X[:300], "Topics that are near copies"):
+            n_topics = int(re.search(r"merge_topics\((\d+)\)", said[0])[1])
+            lda = lda.merge_topics(n_topics).set_params(warm_start=True, max_iter=5)
     return lda.fit(X[:300]).score(X[300:])
 
 
