@@ -26,6 +26,7 @@ LAST = (
 )
 ROUTING = re.compile(r"set_\w+_request|get_metadata_routing")
 PARAMETER = re.compile(r"^ +\*\*(\w+)\*\* :", re.M)
+PARAMETERS = {name for names in GROUPS.values() for name in names}
 EXAMPLES = re.compile(r"^\.\. rubric:: Examples\n.*?(?=^\.\. rubric::|\Z)", re.M | re.S)
 
 
@@ -118,8 +119,9 @@ def arrange(app, what, name, obj, options, lines):
 
 
 def skip(app, what, name, obj, skip, options):
-    """Leave out the methods for metadata routing."""
-    return True if ROUTING.fullmatch(name) else None
+    """Leave out the methods for metadata routing, and defaults of parameters."""
+    is_left_out = ROUTING.fullmatch(name) or name in PARAMETERS
+    return True if is_left_out else None
 
 
 def fold(app, doctree):
@@ -135,8 +137,7 @@ def fold(app, doctree):
             signature, description = member
             name = signature["fullname"].rpartition(".")[2]
             if member["objtype"] in ("property", "attribute"):
-                if name in cells:  # not a default of a parameter
-                    cells[name]["ids"] += signature["ids"]
+                cells[name]["ids"] += signature["ids"]
                 member.parent.remove(member)
             elif member["objtype"] == "method" and len(description) > 1:
                 summary, *others = description
