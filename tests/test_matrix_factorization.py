@@ -502,7 +502,7 @@ def test_a_given_start():
 @pytest.mark.every(5)
 @unsettled
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("scale", [1e-5, 1e4])
+@pytest.mark.parametrize("scale", [1e-12, 1e-5, 1e4])
 def test_ratings_of_any_scale(scale, dtype):
     one = plain(max_iter=20).fit(X.astype(dtype))
     other = plain(max_iter=20).fit((X * scale).astype(dtype))

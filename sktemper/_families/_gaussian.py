@@ -80,23 +80,25 @@ class Moments(NamedTuple):
         return GaussianPrior(mean, self.second / self.total - np.outer(mean, mean))
 
 
-def blended(prior, moments, power, rate):
+def blended(prior, moments, power, rate, units=1.0):
     """Return a prior between ``prior`` and the best prior for ``moments``.
 
     A Gaussian prior to a power is a Gaussian whose covariance is divided by the power.
     Without ratings, this is the posterior.  The covariance of the best prior is
     therefore multiplied by the power, so that data without ratings do not change the
-    prior.  The result is positive definite.
+    prior.  The result is positive definite, also relative to ``units``, variances of
+    the coordinates that may have different units.
     """
     if not moments.total > 0:
         return prior
     best = moments.prior()
     mean = (1 - rate) * prior.mean + rate * best.mean
     covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
-    values, vectors = np.linalg.eigh(covariance)
+    scale = np.sqrt(np.multiply.outer(units, units))
+    values, vectors = np.linalg.eigh(covariance / scale)
     least = max(LEAST_EIGENVALUE * values[-1], LEAST_VARIANCE)
     if values[0] < least:
-        covariance = (vectors * np.maximum(values, least)) @ vectors.T
+        covariance = (vectors * np.maximum(values, least)) @ vectors.T * scale
     return GaussianPrior(mean, covariance)
 
 

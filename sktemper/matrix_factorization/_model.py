@@ -167,12 +167,10 @@ class MatrixFactorizationModel(FactorizationModel):
             variance += (mean - self.global_mean) ** 2
             mean = self.global_mean
         variance = variance or 1.0
-        variances = np.empty(self.n_own)
         if self.component_variance is not None:
-            variances[:] = self.component_variance
-        else:  # in the units of the ratings; wide, so that no factor is lost early
-            variances[: self.n_components] = math.sqrt(variance)
-            variances[self.n_components :] = variance
+            variances = np.full(self.n_own, self.component_variance)
+        else:  # wide, so that no factor is lost early
+            variances = self._units(variance)
         prior = GaussianPrior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
         _check_variances(self.component_variance, noise, variance)
@@ -187,6 +185,12 @@ class MatrixFactorizationModel(FactorizationModel):
             users=prior,
             items=prior,
         )
+
+    def _units(self, rating_variance):
+        """Return variances in the units of factors and of biases."""
+        variances = np.full(self.n_own, math.sqrt(rating_variance))
+        variances[self.n_components :] = rating_variance
+        return variances
 
     def _first_items(self, means, precision):
         vectors = np.zeros((self.n_features, self.n_own))  # no biases
@@ -388,9 +392,10 @@ class MatrixFactorizationModel(FactorizationModel):
                 hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
             items = self._item_moments(self.items(globals_))
+            how = powers.prior, rate, self._units(hyper.rating_variance)
             hyper = hyper._replace(
-                users=blended(hyper.users, statistics.users, powers.prior, rate),
-                items=blended(hyper.items, items, powers.prior, rate),
+                users=blended(hyper.users, statistics.users, *how),
+                items=blended(hyper.items, items, *how),
             )
         return hyper
 
