@@ -134,7 +134,7 @@ def typed_parameters(types, cls):
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=getattr(cls, name, inspect.Parameter.empty),
-            annotation=annotation,
+            annotation=getattr(annotation, "__forward_arg__", annotation),
         )
         for name, annotation in types.__annotations__.items()
     }

@@ -8,6 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
+from .._contract import all_finite
 from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
@@ -16,7 +17,6 @@ from .._utils._notices import warn
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
-from ..model import all_finite
 from ._best import UserEntries, best_items, products
 from ._labels import LabelIndex, as_labels, label_array, labels_of
 

@@ -1,5 +1,7 @@
 """The estimators of the Gaussian mixture."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -402,7 +404,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         used = clusters >= 0
         return (self.predict_proba(X)[:, used] @ _one_hot(clusters[used])).argmax(1)
 
-    def to_sklearn(self) -> "GaussianMixture":
+    def to_sklearn(self) -> GaussianMixture:
         """Return a fitted `sklearn.mixture.GaussianMixture`, for instance for ONNX.
 
         Returns

@@ -1,5 +1,7 @@
 """The estimators of the Student-t mixture."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Literal, Unpack
 
