@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "renewals": OF_POLICIES,
     "_engine": ENGINE,
     "_estimator": FACE,
-    "_ranking": {"_simd", "_utils"},
+    "_ranking": {"_contract", "_simd", "_utils"},
     "model_selection": {"_ranking", "_utils"},
     **{model: OF_MODELS for model in MODELS},
     "lda": OF_MODELS | {"metrics"},  # it imports no model
