@@ -459,7 +459,7 @@ def test_the_normaliser_has_priors_of_its_own():
     expected = (1 - b) * K * np.log(2) / D - np.log(b) / 2
     np.testing.assert_allclose(half, expected, rtol=1e-12, atol=1e-15)
     for bad in (0.0, 1.0, [0.5, 0.5, 0.5, 2.0]):
-        with pytest.raises(ValueError, match="inclusion probabilities"):
+        with pytest.raises(ValueError, match="partition_priors must be in"):
             model.log_partition(b, hyper, None, bad)
 
 

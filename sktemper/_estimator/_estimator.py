@@ -279,6 +279,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     #: Further checks at the end of a fit, see `_end_of_fit`.
     _end_of_fit_checks = ()
+    #: Rounding error of the score of a row, as a multiple of that of 1.
+    _rounding_of_scores = 0.0
 
     #: Least number of samples of a fit, or of the first chunk of a stream.
     _min_samples = 1
@@ -304,7 +306,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _finish(self, problem, state):
         """Store results for the training rows, at the end of a fit or of a chunk."""
 
-    def _advice(self, problem, state):
+    def _advice(self, problem, state) -> str | None:
         """Return a warning about the training data after a fit, or None."""
 
     def _inspect_training_data(self, data, fresh):
@@ -666,9 +668,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         weight = validated_weight(sample_weight, scores)
         weight = np.ones_like(scores) if weight is None else weight
         total = (weight * n_held_out).sum()
-        # the sum of scores has an error of about this size
-        rounding = np.finfo(self.state_.dtype).eps * weight[n_held_out > 0].sum()
-        if total <= rounding:
+        error = self._rounding_of_scores * np.finfo(self.state_.dtype).eps
+        if total <= error * weight[n_held_out > 0].sum():
             raise ValueError(
                 "Nothing is held out to be scored: each row of X is empty, has counts "
                 "of almost 0, or is too short for an observed and a held-out half."

@@ -172,6 +172,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     """
 
     _end_of_fit_checks = (about_components,)
+    _rounding_of_scores = 1.0  # a score is the logarithm of a sum over components
     #: What to do if no number of components is enough.
     _other_distributions = "clusters do not have these distributions"
     plain_is_better_ = plain_is_better

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import logit
+from sklearn import config_context
 from sklearn.utils import check_array
 
 from .._families._family import Natural
@@ -163,13 +164,14 @@ def inclusion_probabilities(values, n_components, name):
 
     ``name`` is that of the parameter, for error messages.
     """
-    values = check_array(
-        values,
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name=name,
-    )
+    with config_context(array_api_dispatch=False):  # which refuses a number
+        values = check_array(
+            values,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_min_samples=0,
+            input_name=name,
+        )
     if values.shape not in ((), (1,), (n_components,)):
         raise ValueError(
             f"{name} has shape {values.shape}; expected one inclusion probability for "
