@@ -43,6 +43,9 @@ from ._users import RatingInference
 # -- starting values of priors and variances -------------------------------------------
 #: Largest ratio of the squared prior variance of factors to the noise variance.
 LARGEST_RATIO = 1e15
+#: Range of the unit of biases relative to that of factors.  With `LEAST_EIGENVALUE`,
+#: eigenvalues of a learned covariance differ at most as much as float64 can represent.
+UNITS = 1e-6, 1e6
 
 
 def _check_variances(component_variance, noise, variance):
@@ -167,10 +170,12 @@ class MatrixFactorizationModel(FactorizationModel):
             variance += (mean - self.global_mean) ** 2
             mean = self.global_mean
         variance = variance or 1.0
+        variances = np.empty(self.n_own)
         if self.component_variance is not None:
-            variances = np.full(self.n_own, self.component_variance)
-        else:  # wide, so that no factor is lost early
-            variances = self._units(variance)
+            variances[:] = self.component_variance
+        else:  # in the units of the ratings; wide, so that no factor is lost early
+            variances[: self.n_components] = math.sqrt(variance)
+            variances[self.n_components :] = variance
         prior = GaussianPrior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
         _check_variances(self.component_variance, noise, variance)
@@ -187,10 +192,10 @@ class MatrixFactorizationModel(FactorizationModel):
         )
 
     def _units(self, rating_variance):
-        """Return variances in the units of factors and of biases."""
-        variances = np.full(self.n_own, math.sqrt(rating_variance))
-        variances[self.n_components :] = rating_variance
-        return variances
+        """Return variances in the units of factors and of biases, up to a factor."""
+        units = np.ones(self.n_own)
+        units[self.n_components :] = np.clip(math.sqrt(rating_variance), *UNITS)
+        return units
 
     def _first_items(self, means, precision):
         vectors = np.zeros((self.n_features, self.n_own))  # no biases
