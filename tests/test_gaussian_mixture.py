@@ -13,6 +13,7 @@ from sklearn.mixture import BayesianGaussianMixture
 
 from sktemper import (
     AnnealedGaussianMixture,
+    AnnealedStudentMixture,
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
@@ -167,6 +168,17 @@ def test_samples_are_of_the_mixture(covariance_type):
     assert mixture.sample()[0].shape == (1, 2)
     with pytest.raises(ValueError, match="at least one sample"):
         mixture.sample(0)
+
+
+@pytest.mark.parametrize("estimator", [AnnealedGaussianMixture, AnnealedStudentMixture])
+def test_samples_have_the_correlations_of_columns_in_other_units(estimator):
+    units = np.array([1.0, 1e18])
+    mixture = estimator(1, random_state=0).fit(X * units)
+    drawn, _ = mixture.sample(20_000)
+    expected, correlation = np.corrcoef(X.T), np.corrcoef(drawn.T)
+    np.testing.assert_allclose(correlation, expected, atol=0.05)
+    covariance = mixture.covariances_[0] / np.outer(units, units)
+    np.testing.assert_allclose(np.cov((drawn / units).T), covariance, rtol=0.1)
 
 
 # -- bad input -------------------------------------------------------------------------

@@ -109,16 +109,17 @@ def bound_still_moved(estimator, run):
         return "One pass at T=1 does not show convergence. Raise max_iter."
     moved = "fell" if change < 0 else "still changed"
     begin = f"The lower bound {moved} by {abs(change):.3g} in the last"
-    if _moves_were_last(run.state):
-        return (
-            f"{begin} step, after moves: the fit did not converge. Continue with "
-            "warm_start=True, or raise tol."
-        )
-    begin = f"{begin} of {progress.passes} passes"
+    after_moves = _moves_were_last(run.state)
+    begin += " step, after moves" if after_moves else f" of {progress.passes} passes"
     if change < 0:
         return (
             f"{begin}, because steps are approximate or random: more passes may not "
             "raise it. Raise tol if this change does not matter."
+        )
+    if after_moves:
+        return (
+            f"{begin}: the fit did not converge. Continue with warm_start=True, or "
+            "raise tol."
         )
     raised = "max_iter or tol" if progress.passes >= estimator.max_iter else "tol"
     return (

@@ -309,14 +309,14 @@ def narrow_columns(X, variances, reg_covar, names):
         if len(values) < 2:
             continue
         variance = np.nanvar(X[:, j].astype(np.float64))
-        if counts.max() >= LEAST_ATOM * counts.sum():
-            atoms.append(_most_frequent(names[j], values, counts))
-        elif variance < BLURRED * reg_covar[j]:
+        if variance < BLURRED * reg_covar[j]:
             blurred.append(f"{names[j]} (variance {variance:.3g})")
+        elif counts.max() >= LEAST_ATOM * counts.sum():
+            atoms.append(_most_frequent(names[j], values, counts))
+    if blurred:  # whose components are narrow in any case
+        return UNITS.format(columns=_listed(blurred), reg_covar=reg_covar.max())
     if atoms:
         return ATOMS.format(columns=_listed(atoms), mixed=MIXED)
-    if blurred:
-        return UNITS.format(columns=_listed(blurred), reg_covar=reg_covar.max())
     return None
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 from scipy import stats
 from scipy.special import softmax
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._engine._problem import QUIETLY
@@ -19,7 +18,7 @@ from .._estimator._conditional import component_scores, conditional
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._data_checks import check_columns, check_first_columns
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import MixtureMixin, check_enough_samples, check_n_samples
+from .._estimator._mixtures import MixtureMixin, check_enough_samples
 from .._estimator._problems import validated_weight
 from .._estimator._variants import (
     AnnealedMixin,
@@ -348,25 +347,12 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         y : ndarray of shape (n_samples,)
             Components of the samples.
         """
-        self._check_fitted()
-        check_n_samples(n_samples)
-        random = check_random_state(self.random_state)
-        weights = self.weights_.astype(np.float64)
-        counts = random.multinomial(n_samples, weights / weights.sum())
+        y, random = self._draw_components(n_samples)
         model, expected = self._fitted()
-        dtype, origin = self._state().dtype, self._state().hyper.origin
-        covariances = model.own_covariances(expected).astype(dtype)
-        X = [
-            random.multivariate_normal(mean, covariance, int(count))
-            for mean, covariance, count in zip(
-                (expected.means + origin).astype(dtype),
-                model.covariance.matrices(covariances),
-                counts,
-                strict=True,
-            )
-        ]
-        X = model.completed_draws(np.vstack(X), random)
-        return X, np.repeat(np.arange(len(counts)), counts)
+        covariances = model.covariance.matrices(model.own_covariances(expected))
+        X = normal_draws(y, covariances.astype(np.float64), random)
+        X += (expected.means + self._state().hyper.origin)[y]
+        return model.completed_draws(X, random), y
 
     def impute(self, X: ArrayLike) -> np.ndarray | Any:
         """Return ``X`` in which expected values replace missing values.
@@ -631,6 +617,14 @@ def _imputed(model, block, prepared):
     family = model.family_of(prepared.hyper)
     rows = family.completed(block, shares, prepared.tables)
     return rows.astype(block.dtype, copy=False)
+
+
+def normal_draws(y, covariances, random):
+    """Return a draw with mean 0 and the covariance of its component for each of y."""
+    X = random.normal(size=(len(y), covariances.shape[1]))
+    for k, root in enumerate(np.linalg.cholesky(covariances)):
+        X[y == k] = X[y == k] @ root.T
+    return X
 
 
 def rows_by_pattern(rows):

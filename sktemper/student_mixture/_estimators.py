@@ -24,6 +24,7 @@ from ..gaussian_mixture._estimators import (
     WeightPrior,
     _GaussianMixture,
     model_of,
+    normal_draws,
     rows_by_pattern,
     start_and_floor,
 )
@@ -224,9 +225,7 @@ class TemperedStudentMixture(_GaussianMixture):
         """Draw samples from the Student-t distributions at the posterior means."""
         y, random = self._draw_components(n_samples)
         means, covariances, freedom, _ = self._students()
-        roots = np.linalg.cholesky(covariances)
-        X = random.normal(size=(n_samples, self.n_features_in_))
-        X = np.einsum("nij,nj->ni", roots[y], X)
+        X = normal_draws(y, covariances, random)
         halves = 0.5 * freedom[y]
         X /= np.sqrt(random.gamma(halves) / halves)[:, None]
         return X + means[y], y

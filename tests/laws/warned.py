@@ -271,6 +271,7 @@ def _gaussian(n_components, covariance_type="auto", **parameters):
 def small_units(random, case):
     X, y = clusters(random)
     reg_covar = "auto" if case == "sound" else 1e-6
+    X = X.round(1)  # equal values are not what is wrong
     X = X if case == "remedy" else 1e-4 * X
     return agreement(_gaussian(5, "full", reg_covar=reg_covar), X, y)
 
