@@ -20,6 +20,7 @@ from sktemper import (
     AnnealedMultinomialMixture,
     TemperedFactorialMixture,
 )
+from sktemper._estimator._mixtures import MixtureMixin
 from sktemper.datasets import make_lda_documents
 from sktemper.model_selection import bootstrap_n_components
 from sktemper.plotting import ClassProfilesDisplay
@@ -62,6 +63,17 @@ def test_criteria_of_gaussians_are_those_of_scikit_learn(covariance_type):
     for criterion in ("bic", "aic", "icl", "entropy_r2"):
         function = getattr(ours, criterion)
         assert function(X, weight) == pytest.approx(function(repeated), rel=1e-9)
+
+
+def test_criteria_and_profiles_name_the_method_that_an_own_mixture_lacks():
+    class Own(AnnealedBernoulliMixture):
+        _n_parameters, _profiles = MixtureMixin._n_parameters, MixtureMixin._profiles
+
+    mixture = Own(2, random_state=0).fit(answers())
+    with pytest.raises(NotImplementedError, match="Own has no _n_parameters"):
+        mixture.bic(answers())
+    with pytest.raises(NotImplementedError, match="Own has no _profiles"):
+        mixture.profiles()
 
 
 def test_criteria_of_binary_columns_are_those_of_mixed_kinds(bernoulli):

@@ -454,7 +454,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _profiles(self, k, tails):
         """Yield item, kind, option, mean and ends of the interval, for a class."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no _profiles.")
 
     def _refitted(self, X, sample_weight, seed, **same):
         """Return a mixture of the same type fitted to weighted rows.
@@ -492,7 +492,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _n_parameters(self, n_classes):
         """Return the number of free parameters of the distributions of classes."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no _n_parameters.")
 
     def icl(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the integrated completed likelihood criterion; lower is better.
