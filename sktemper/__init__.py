@@ -1,11 +1,25 @@
 """Topic models, mixtures and matrix factorizations, annealed, tempered or plain."""
 
 import importlib
+import re
 from typing import TYPE_CHECKING
 
 from ._utils import _check_build  # noqa: F401, before anything that needs a kernel
 
 if TYPE_CHECKING:  # `__getattr__` imports them
+    from . import (  # noqa: F401
+        base,
+        dask,
+        datasets,
+        inspection,
+        metrics,
+        model,
+        model_selection,
+        plotting,
+        report,
+        testing,
+        text,
+    )
     from ._estimator._critical import critical_temperatures
     from .discrete_mixture import (
         AnnealedBernoulliMixture,
@@ -86,57 +100,28 @@ LAZY = (
     "testing",
     "text",
 )
-#: Names of the estimators and functions of other modules.
-EXPORTS = {
-    "_estimator._critical": ["critical_temperatures"],
-    "discrete_mixture": [
-        "AnnealedBernoulliMixture",
-        "AnnealedMultinomialMixture",
-        "TemperedBernoulliMixture",
-        "TemperedMultinomialMixture",
-    ],
-    "factorial_mixture": ["AnnealedFactorialMixture", "TemperedFactorialMixture"],
-    "gaussian_mixture": [
-        "AnnealedGaussianMixture",
-        "SVIPlusGaussianMixture",
-        "TemperedGaussianMixture",
-    ],
-    "implicit_factorization": ["ImplicitFactorization"],
-    "lda": ["AnnealedLDA", "SVIPlusLDA", "TemperedLDA", "seeded_prior"],
-    "matrix_factorization": [
-        "AnnealedMatrixFactorization",
-        "SVIPlusMatrixFactorization",
-        "TemperedMatrixFactorization",
-    ],
-    "mixed_mixture": [
-        "AnnealedMixedMixture",
-        "TemperedMixedMixture",
-        "class_outcomes",
-        "class_regression",
-    ],
-    "student_mixture": ["AnnealedStudentMixture", "TemperedStudentMixture"],
+#: Folder of the model of each estimator, and module of each function.
+HOMES = {
+    "BernoulliMixture": "discrete_mixture",
+    "FactorialMixture": "factorial_mixture",
+    "GaussianMixture": "gaussian_mixture",
+    "ImplicitFactorization": "implicit_factorization",
+    "LDA": "lda",
+    "MatrixFactorization": "matrix_factorization",
+    "MixedMixture": "mixed_mixture",
+    "MultinomialMixture": "discrete_mixture",
+    "StudentMixture": "student_mixture",
+    "class_outcomes": "mixed_mixture",
+    "class_regression": "mixed_mixture",
+    "critical_temperatures": "_estimator._critical",
+    "seeded_prior": "lda",
 }
-HOMES = {name: module for module, names in EXPORTS.items() for name in names}
-
-if TYPE_CHECKING:
-    from . import (  # noqa: F401
-        base,
-        dask,
-        datasets,
-        inspection,
-        metrics,
-        model,
-        model_selection,
-        plotting,
-        report,
-        testing,
-        text,
-    )
 
 
 def __getattr__(name):
-    if name in HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)
+    if name in __all__:
+        home = HOMES[re.sub("^(Annealed|SVIPlus|Tempered)", "", name)]
+        return getattr(importlib.import_module(f"{__name__}.{home}"), name)
     if name in LAZY:
         try:
             return importlib.import_module(f"{__name__}.{name}")
@@ -146,4 +131,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *HOMES, *LAZY})
+    return sorted({*globals(), *__all__, *LAZY})

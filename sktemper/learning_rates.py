@@ -274,10 +274,16 @@ class _AdaptiveRate(LearningRate):
     def initial_state(self) -> Any:
         return GradientMoments(self.metric)
 
-    def _products(self, gradient):
-        """Return the gradient, and its product with the metric."""
+    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
+        """Return 0 and plain averages in the warm-up, and else those of `_after`."""
         g, h = gradient()
-        return g, g if self.metric == "identity" else h
+        h = g if self.metric == "identity" else h
+        if state.steps >= self.n_warmup_batches:
+            return self._after(state, state.updated(g, h, 1.0 / state.window), g, h)
+        window = state.steps + 1.0
+        moments = state.updated(g, h, 1.0 / window)
+        first_rate = moments.rate() or 1.0 / window
+        return 0.0, moments._replace(window=window, first_rate=first_rate)
 
 
 @dataclass(eq=False, repr=False)
@@ -334,22 +340,10 @@ class AdaptiveRate(_AdaptiveRate):
     max_rate: Float = 0.25
     n_warmup_batches: Int = 10
 
-    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        g, h = self._products(gradient)
-        if state.steps < self.n_warmup_batches:
-            return 0.0, self._warmed_up(state, g, h)
-        moments = state.updated(g, h, 1.0 / state.window)
+    def _after(self, state, moments, g, h):
         rate = min(moments.rate(), self.max_rate * state.first_rate)
         window = max(state.window * (1.0 - rate) + 1.0, float(self.n_warmup_batches))
         return rate, moments._replace(window=window)
-
-    def _warmed_up(self, state, g, h):
-        """Return plain averages; the last step of the warm-up also sets the rate."""
-        window = state.steps + 1.0
-        moments = state.updated(g, h, 1.0 / window)._replace(window=window)
-        if moments.steps < self.n_warmup_batches:
-            return moments
-        return moments._replace(first_rate=moments.rate() or 1.0 / window)
 
 
 @dataclass(eq=False, repr=False)
@@ -392,12 +386,7 @@ class PrintedAdaptiveRate(_AdaptiveRate):
     metric: Literal["fisher", "identity"] = "fisher"
     n_warmup_batches: Int = 10
 
-    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        g, h = self._products(gradient)
-        if state.steps < self.n_warmup_batches:
-            window = state.steps + 1.0
-            return 0.0, state.updated(g, h, 1.0 / window)._replace(window=window)
-        moments = state.updated(g, h, 1.0 / state.window)
+    def _after(self, state, moments, g, h):
         if moments.gradient @ moments.product < 0:
             moments = moments._replace(gradient=g, product=h)
         signal = float(moments.gradient @ moments.product)

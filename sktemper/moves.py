@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ._utils._arguments import Interval, refuse
+from ._utils._arguments import Interval, WholeNumber, refuse
 from ._utils._policy import Policy, as_policy
 from ._utils._typing import Float, Int
 from .model import ConjugateModel
@@ -73,6 +73,10 @@ class Moves(Policy):
         Stop after this many proposals in a row without success.
     max_samples : int
         Largest number of rows for finding a proposal and for its first steps.
+    n_iter : int
+        Number of steps on a proposal, unless `n_steps` returns another number.
+    start : float
+        Temperature of the first of these steps.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Moves(Policy):
     n_moves = 0
     patience = 1
     max_samples = 1
+    start = 1.0
     #: Whether proposals are the same whatever was refused, so that several are tried at
     #: the same time.
     _ignores_refused = False
@@ -120,11 +125,18 @@ class Moves(Policy):
 
     def n_steps(self, model: ConjugateModel) -> int:
         """Return the number of steps that bring a proposal to its optimum."""
-        raise NotImplementedError
+        return self.n_iter
 
     def tempering(self, n_steps: int) -> Tempering:
-        """Return the tempering of the steps on a proposal."""
-        return Untempered()
+        """Return the tempering of the steps on a proposal.
+
+        By default it is an annealing over the first two thirds of the steps, or none if
+        `start` is 1.
+        """
+        if self.start == 1:
+            return Untempered()
+        length = math.ceil(2 * n_steps / 3)
+        return Annealing(ExponentialSchedule(self.start, length=length))
 
     def is_hopeless(self, deficit: Float, gain: Float, n_left: Int) -> bool:
         """Return whether a proposal is given up before its last step.
@@ -164,10 +176,8 @@ class Moves(Policy):
 
 #: Constraints of parameters that several moves have.
 CONSTRAINTS = {
-    "n_moves": [Interval(Integral, 0, None, closed="left")],
-    "patience": [Interval(Integral, 1, None, closed="left")],
-    "n_iter": [Interval(Integral, 1, None, closed="left")],
-    "max_samples": [Interval(Integral, 1, None, closed="left")],
+    "n_moves": [WholeNumber(0)],
+    **dict.fromkeys(("patience", "n_iter", "max_samples"), [WholeNumber(1)]),
 }
 
 
@@ -247,12 +257,6 @@ class BirthMoves(Moves):
             *model.propose_birth(globals_, hyper, block, random, row_weight)
         )
 
-    def tempering(self, n_steps) -> Tempering:
-        """Return an annealing over the first two thirds of the steps."""
-        if self.start == 1:
-            return Untempered()
-        return _cooling(self.start, n_steps)
-
     def n_steps(self, model) -> int:
         return model.birth_steps if self.n_iter == "auto" else self.n_iter
 
@@ -305,9 +309,6 @@ class SplitMergeMoves(Moves):
         )
         return None if proposal is None else Proposal(*proposal)
 
-    def n_steps(self, model) -> int:
-        return self.n_iter
-
 
 @dataclass(eq=False, repr=False)
 class ReheatMoves(Moves):
@@ -351,18 +352,6 @@ class ReheatMoves(Moves):
     ) -> Proposal | None:
         """Return the unchanged parameters and priors."""
         return Proposal(globals_, hyper)
-
-    def tempering(self, n_steps) -> Tempering:
-        """Return an annealing over the first two thirds of the steps."""
-        return _cooling(self.start, n_steps)
-
-    def n_steps(self, model) -> int:
-        return self.n_iter
-
-
-def _cooling(start, n_steps):
-    length = math.ceil(2 * n_steps / 3)
-    return Annealing(ExponentialSchedule(start, length=length))
 
 
 @dataclass(eq=False, repr=False)

@@ -366,14 +366,6 @@ class LadderState(NamedTuple):
         return self.partition.per_observation
 
 
-def _quenched(model, b, hyper, random, priors, n_samples):
-    return model.log_partition(b, hyper, random, priors, n_samples)
-
-
-def _at_mode(model, b, hyper, random, priors, n_samples):
-    return model.map_partition(b, hyper, priors)
-
-
 @functools.lru_cache(maxsize=16)
 def _digest(pickled):
     return joblib.hash(pickle.loads(pickled))
@@ -391,8 +383,6 @@ class _Ladder(Tempering):
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "score": [StrOptions({"predictive", "complete"})],
     }
-    #: Functions that return log C of a model, for each word of ``log_partition``.
-    _sources: dict = {}
     #: Capabilities that the words of ``log_partition`` require.
     _capabilities = {"map": "map_partitions", "current": "current_partitions"}
 
@@ -457,16 +447,17 @@ class _Ladder(Tempering):
 
     def _log_partition(self, model, b, hyper, random):
         """Return log C as the model gives it, or as the user does."""
-        given = self._given_partition(b)
-        priors = self.partition_priors
+        given, priors = self._given_partition(b), self.partition_priors
         if isinstance(priors, str):  # "auto"
             priors = self._auto_priors
-        if isinstance(given, str):
-            with np.errstate(divide="ignore"):
-                return self._sources[given](
-                    model, b, hyper, random, priors, self.n_samples
-                )
-        return given
+        if not isinstance(given, str):
+            return given
+        if given == "current":  # each local step computes it
+            return 0.0 * b
+        with np.errstate(divide="ignore"):
+            if given == "map":
+                return model.map_partition(b, hyper, priors)
+            return model.log_partition(b, hyper, random, priors, self.n_samples)
 
     def initial_state(self, model, hyper, random) -> Any:
         """Return a state with the ladder, its normalisers and prior probabilities."""
@@ -636,7 +627,6 @@ class GlobalTempering(_Ladder):
     }
     _want = ("statistics", "bound", "score")
     _auto_priors = "global"
-    _sources = {"quenched": _quenched, "map": _at_mode}
 
     n_temperatures: Int = 100
     max_temperature: Float | Literal["auto"] = "auto"
@@ -808,7 +798,6 @@ class LocalTempering(_Ladder):
     }
     cools = False
     _auto_priors = "local"
-    _sources = {"quenched": _quenched, "current": lambda model, b, *_: 0.0 * b}
     per_sample = True
 
     n_temperatures: Int = 100
