@@ -129,22 +129,6 @@ def takes_whole_steps(policies, state):
     return is_one and policies.gradient_noise._is_absent
 
 
-class Outcome(NamedTuple):
-    """Outcome of steps.
-
-    Attributes
-    ----------
-    status, n_done : int
-        See `Ascent.run`.
-    bounds : ndarray of shape (2, n_known) or (3, n_known)
-        Bounds of the steps that were taken, and of the step that was given up.
-    """
-
-    status: int
-    n_done: int
-    bounds: Any
-
-
 def steps_of_call(problem, rows):
     """Return the number of steps on some rows that a call takes."""
     size = n_products(problem.model, problem.data, len(rows))
@@ -152,9 +136,11 @@ def steps_of_call(problem, rows):
 
 
 def ascend(ascent, plan, size, limits, before, scale):
-    """Take the steps of a plan, ``size`` in each call; return an `Outcome`.
+    """Take the steps of a plan, ``size`` in each call.
 
-    See `Ascent.run` for the other parameters.
+    See `Ascent.run` for the other parameters, for the status and the number of steps
+    that are returned, and for the bounds: of the steps that were taken, and of the step
+    that was given up.
     """
     n_steps, n_done, found = len(plan.flags), 0, []
     limits = np.array(limits, dtype=np.float64)
@@ -167,7 +153,7 @@ def ascend(ascent, plan, size, limits, before, scale):
         n_done += taken
         found.append(bounds)
     n_known = n_done + (status == Ascent.GIVEN_UP)
-    return Outcome(status, n_done, np.concatenate(found, axis=1)[:, :n_known])
+    return status, n_done, np.concatenate(found, axis=1)[:, :n_known]
 
 
 def bound_of(ascent, globals_, hyper, scale):
@@ -188,18 +174,20 @@ class WholePasses:
     ascent : Ascent
     rows : ndarray
         All training rows.
-    tol : float
-        Change of the lower bound below which the passes end.
+    hooks : TaskHooks
     """
 
-    def __init__(self, problem, policies, state, ascent, rows, tol):
+    def __init__(self, problem, policies, state, ascent, rows, hooks):
         self.problem, self.policies, self.state = problem, policies, state
-        self.ascent, self.rows, self.tol = ascent, rows, tol
-        self.n_together = min(steps_of_call(problem, rows), MOST_TOGETHER)
+        self.ascent, self.rows, self.hooks = ascent, rows, hooks
 
-    def take(self, n_steps, on_commit):
-        """Take steps, and commit them together."""
+    def take(self, n_passes):
+        """Take at most ``n_passes`` passes, and commit them together."""
         begin, state = time.perf_counter(), self.state
+        n_steps = 1
+        if self.hooks.tol is not None:
+            n_together = min(steps_of_call(self.problem, self.rows), MOST_TOGETHER)
+            n_steps = min(n_passes, n_together)
         clock = state.clock(self.problem.total)
         plan = planned(self.policies, clock, n_steps, len(self.rows))
         is_whole = len(self.rows) == self.problem.total
@@ -207,32 +195,33 @@ class WholePasses:
         plan.flags[watched] = Ascent.WATCHED
         self.ascent.keeps_local = self.problem.model.keeps_local and is_whole
         self.ascent.start(state.globals_, state.hyper, state.local)
-        limits = (*Ascent.NO_LIMITS[:4], self.tol)
+        limits = (*Ascent.NO_LIMITS[:4], self.hooks.tol or 0.0)
         before = state.convergence.lower_bound
         scale = self.problem.total / len(self.rows)
 
         def steps(_):
             return ascend(self.ascent, plan, n_steps, limits, before, scale)
 
-        outcome = self.problem.workers.call_with_workers(steps, 1)
-        if outcome.n_done:
+        workers = self.problem.workers
+        status, n_done, bounds = workers.call_with_workers(steps, 1)
+        if n_done:
             seconds = time.perf_counter() - begin
             globals_, hyper = self.ascent.parameters()
 
             def commit():
                 state.globals_, state.hyper = globals_, hyper
                 state.local = self.ascent.local
-                self._note(plan, outcome, seconds)
-                on_commit(outcome.n_done)
+                self._note(plan, bounds[:, :n_done], seconds)
+                self.hooks.on_commit()
 
-            self.problem.workers.run_whole(commit)
-        self.ascent.check(outcome.status)
+            workers.run_whole(commit)
+        self.ascent.check(status)
 
-    def _note(self, plan, outcome, seconds):
+    def _note(self, plan, bounds, seconds):
         """Change the progress and the history by the steps that were taken."""
-        state, n_steps = self.state, outcome.n_done
+        state, n_steps = self.state, bounds.shape[1]
         progress, convergence = state.progress, state.convergence
-        local, bounds, *iterations = outcome.bounds[:, :n_steps]
+        local, bounds, *iterations = bounds
         number = np.arange(1, n_steps + 1)
         samples = progress.samples + len(self.rows) * number
         n_observed = self.ascent.n_observed
@@ -252,5 +241,8 @@ class WholePasses:
         progress.steps += n_steps
         progress.samples += len(self.rows) * n_steps
         progress.seconds += seconds
+        progress.rows_of_pass, progress.batches_of_pass = len(self.problem.rows), 1
+        progress.batches_into_pass = 0
+        progress.passes += n_steps
         convergence.follow(bounds)
         convergence.start_share = 0.0

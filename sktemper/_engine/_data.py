@@ -449,11 +449,8 @@ def _refuse_what_is_nearly_one(X):
 
 
 def _is_list_of_parts(X):
-    return (
-        isinstance(X, list)
-        and len(X) > 0
-        and all(
-            (isinstance(part, np.ndarray) or sparse.issparse(part)) and part.ndim == 2
-            for part in X
-        )
-    )
+    return isinstance(X, list) and len(X) > 0 and all(map(_is_matrix, X))
+
+
+def _is_matrix(part):
+    return (isinstance(part, np.ndarray) or sparse.issparse(part)) and part.ndim == 2

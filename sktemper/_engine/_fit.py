@@ -381,7 +381,7 @@ def held_out_rows(training, rows, seed, sample_weight):
 # -- runs of a fit, one from each start ------------------------------------------------
 def _in_final_order(problem, state):
     """Return the parameters of a state after `final_order`."""
-    fitted = state.globals_, state.hyper
+    fitted = state.parameters
     if state.is_ordered or problem.labels is not None:
         return fitted
     order = problem.model.final_order(*fitted)
@@ -429,7 +429,7 @@ class _Fit:
         for number, run in enumerate(runs, 1):
             try:
                 self.run(run)
-                bound = self.problem.bound(run.state.globals_, run.state.hyper)
+                bound = self.problem.bound(*run.state.parameters)
                 self.hooks.log("fit %d of %d: lower bound %.10g", number, n_runs, bound)
                 if best is None or bound > best_bound:
                     best, best_bound = run, bound
@@ -445,35 +445,33 @@ class _Fit:
         """Finish the passes and moves in the plan of a run."""
         state, policies, hooks = run.state, run.policies, self.hooks
         problem, training = self.problem.on(run.train), self.training
-        self._keep_the_start(problem, run)
+        if self._is_compared(problem, run):
+            state.start = Start(*state.parameters)
         on_commit, stopped = functools.partial(hooks.commit, run), False
         n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
             self._commit(run)
             return
 
-        def after_pass():
+        def end():
             nonlocal stopped
-            over = self._check_early_stopping(run)
-            hooks.log_pass(state)
-            stopped = hooks.end()
-            return stopped or over
-
-        def after_move(bound, kept):
-            nonlocal stopped
-            outcome = "kept" if kept else "no"
-            hooks.log("move: %s, lower bound %.10g", outcome, bound)
             stopped = hooks.end()
             return stopped
 
-        def steps(name, after):
-            return TaskHooks(on_commit, functools.partial(hooks.begin, name), after)
+        def after_pass():
+            over = self._check_early_stopping(run)
+            hooks.log_pass(state)
+            return end() or over
+
+        def after_move(bound, kept):
+            hooks.log("move: %s, lower bound %.10g", "kept" if kept else "no", bound)
+            return end()
 
         if not self._check_early_stopping(run):
-            hooks_of_passes = steps("pass", after_pass)
-            if not hooks.watches_tasks and run.held_out is None:
-                hooks_of_passes = hooks_of_passes._replace(tol=training.tol)
-            run_passes(problem, policies, state, hooks_of_passes, training.shuffle)
+            tol = None if hooks.watches_tasks or run.held_out else training.tol
+            before = functools.partial(hooks.begin, "pass")
+            passes = TaskHooks(on_commit, before, after_pass, tol)
+            run_passes(problem, policies, state, passes, training.shuffle)
 
         def keep():
             self._keep_the_best_state(run)
@@ -484,7 +482,9 @@ class _Fit:
         is_at_one = state.policies.temperature == 1.0
         run.moves_were_skipped = any(state.moves.left) and not (is_at_one or stopped)
         if is_at_one and not stopped:
-            run_moves(problem, policies, state, steps("move", after_move), training.tol)
+            before = functools.partial(hooks.begin, "move")
+            moves = TaskHooks(on_commit, before, after_move)
+            run_moves(problem, policies, state, moves, training.tol)
             self._compare(problem, run, on_commit)
         if not tasks_left(state):
             self._finish_plan(problem, state, on_commit)
@@ -527,11 +527,6 @@ class _Fit:
             and not (problem.model.is_random or problem.model.steps_in_place)
         )
 
-    def _keep_the_start(self, problem, run):
-        """Keep the start of a fit that will be compared with a plain fit."""
-        if self._is_compared(problem, run):
-            run.state.start = Start(run.state.globals_, run.state.hyper)
-
     def _compare(self, problem, run, on_commit):
         """Install the result of a plain fit if it is better; make moves from it."""
         state = run.state
@@ -543,7 +538,7 @@ class _Fit:
         def commit():
             state.start = None
             if is_better:
-                state.globals_, state.hyper = plain.globals_, plain.hyper
+                state.globals_, state.hyper = plain.parameters
                 state.local, state.plain_is_better = None, True
                 left = numbers_of_moves(run.policies.moves)
                 state.moves = state.moves._replace(left=left)
@@ -584,8 +579,7 @@ class _Fit:
         def after_merges(plain):
             if problem.labels is not None:
                 return None
-            best = state.globals_, state.hyper
-            return model.agglomerated(plain.globals_, plain.hyper, best)
+            return model.agglomerated(*plain.parameters, state.parameters)
 
         ours, found, start = bound_at(state), (None, -math.inf, 0.0), None
         try:
@@ -593,7 +587,7 @@ class _Fit:
             start = after_merges(plain)
             was_given_up = plain.convergence.bound_change >= self.training.tol
             if start is not None and was_given_up:
-                plain, bound = fitted((plain.globals_, plain.hyper))
+                plain, bound = fitted(plain.parameters)
                 start = after_merges(plain)
             found = plain, bound, 0.0
             if start is not None:
@@ -647,10 +641,11 @@ class _Fit:
         is_cool = state.policies.temperature == 1.0 or not tempering.cools
         if not (tempering.is_settled(state.policies.tempering, clock) and is_cool):
             return False
-        if state.best is None:
-            state.best = Best.of(state, score)
+        best = state.best
+        if best is None or score > best.score + self.training.tol:
+            state.best = Best(score, 0, *copy.deepcopy(state.parameters))
         else:
-            state.best = state.best.after(state, score, self.training.tol)
+            state.best = best._replace(failures=best.failures + 1)
         return self._has_failed(state)
 
     def _has_failed(self, state):

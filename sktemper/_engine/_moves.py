@@ -143,29 +143,6 @@ KEYLESS = Proposal(None, None)
 PROPOSING, TRYING, JUDGING = 4, 5, 6
 
 
-class MoveOutcome(NamedTuple):
-    """Outcome of a move.
-
-    Attributes
-    ----------
-    proposal : Proposal or None
-    kept : bool
-        Whether the proposal was accepted.
-    chosen : State or None
-        State with the new parameters; None if the parameters stay.
-    moves : MoveProgress
-    bound : float
-        Lower bound after the move.  The last move of a phase includes steps until
-        convergence.
-    """
-
-    proposal: Any
-    kept: bool
-    chosen: Any
-    moves: Any
-    bound: float
-
-
 def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # noqa: B008
     """Make the planned moves of a fit.
 
@@ -195,17 +172,18 @@ def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # n
         best = trials.bound(state)
         while any(state.moves.left):
             hooks.before()
-            begin = time.perf_counter()
-            outcome = _move(trials, policies.moves, state, best)
-            best = outcome.bound
-            commit = functools.partial(_install, state, outcome, hooks, begin)
-            problem.workers.run_whole(commit)
-            if hooks.after(best, outcome.kept):
+            kept, best = _move(trials, policies.moves, state, best, hooks.on_commit)
+            if hooks.after(best, kept):
                 trials.give_up_ahead()
                 return
 
 
-def _move(trials, moves, state, best):
+def _move(trials, moves, state, best, on_commit):
+    """Make a move; return whether it was accepted, and the lower bound after it.
+
+    The last move of a phase includes steps until convergence.
+    """
+    begin = time.perf_counter()
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
     proposal, trial, reached = trials.of(policy, number, state, best)
@@ -222,25 +200,20 @@ def _move(trials, moves, state, best):
         best, on_part = trials.bound(chosen, trials.all_rows.at(slice(None))), False
     elif not trials.on_part and not done.left[number]:
         chosen, best = trials.finished(chosen, state, best)
-    return MoveOutcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
 
+    def commit():
+        progress, share = state.progress, state.convergence.start_share
+        if chosen is not None:
+            state.globals_, state.hyper, state.local = *chosen.parameters, None
+            state.convergence = replace(chosen.convergence, start_share=share)
+        state.moves = done._replace(on_part=on_part)
+        progress.seconds += time.perf_counter() - begin
+        if proposal is not None:
+            state.history.add_move(progress.steps, progress.seconds, kept, best)
+        on_commit()
 
-def _install(state, outcome, hooks, begin):
-    if outcome.chosen is not None:
-        state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
-        chosen = outcome.chosen.convergence
-        state.convergence = replace(chosen, start_share=state.convergence.start_share)
-        state.local = None
-    state.moves = outcome.moves
-    state.progress.seconds += time.perf_counter() - begin
-    if outcome.proposal is not None:
-        state.history.add_move(
-            step=state.progress.steps,
-            seconds=state.progress.seconds,
-            kept=outcome.kept,
-            bound=outcome.bound,
-        )
-    hooks.on_commit()
+    trials.problem.workers.run_whole(commit)
+    return kept, best
 
 
 class _Ending(NamedTuple):
@@ -289,25 +262,6 @@ def plain_fit(problem, state, start, n_steps, least, best=-math.inf):
     plain, trials = state.trial(*start), _Trials(problem, state)
     trials.improve(plain, trials.rows, n_steps, given_up=_Ending(best, least))
     return plain
-
-
-class _Attempt(NamedTuple):
-    """A proposal, and what its trial needs.
-
-    Attributes
-    ----------
-    proposal : Proposal
-    trial : State
-    number : int
-        Number of the part of the rows.
-    part : ndarray
-        Rows of the part.
-    """
-
-    proposal: Any
-    trial: Any
-    number: int
-    part: Any
 
 
 class _Trials:
@@ -365,7 +319,7 @@ class _Trials:
         if reached is None:
             arguments = attempt, policy, state, best
             reached = self._called(state, lambda trials: rest(trials, *arguments))
-        return attempt.proposal, attempt.trial, reached
+        return *attempt[:2], reached
 
     def _called(self, state, function):
         """Return ``function(trials)``, or -inf if a step is invalid.
@@ -417,7 +371,8 @@ class _Trials:
 
         Returns
         -------
-        attempt : _Attempt or None
+        attempt : tuple or None
+            Result of `_attempt`.
         reached : float or None
             See `_screened`.
         """
@@ -430,7 +385,11 @@ class _Trials:
             return attempt, -math.inf
 
     def _attempt(self, policy, state, moves):
-        """Return the `_Attempt` after some moves, or None if nothing is proposed."""
+        """Return a proposal after some moves, or None if nothing is proposed.
+
+        The state of its trial, and number and rows of the part that it is fitted to,
+        follow the proposal.
+        """
         # Consecutive proposals share a part, so that the copy of the current state is
         # fitted to it only once.
         number = moves.n_proposed - moves.failed % MOVES_OF_A_PART
@@ -451,7 +410,7 @@ class _Trials:
             return None
         seed = int(random.integers(2**31))
         trial = state.trial(proposal.globals_, proposal.hyper, seed)
-        return _Attempt(proposal, trial, number, part)
+        return proposal, trial, number, part
 
     def _part(self, seed, number, most):
         """Return the rows of a part, their block, and their weights or None."""
@@ -502,8 +461,9 @@ class _Trials:
 
     def _settled_bound(self, attempt, *_):
         """Return the lower bound after steps on the test rows."""
-        self.improve(attempt.trial, self.rows, SETTLING_STEPS)
-        return self.bound(attempt.trial)
+        _, trial, *_ = attempt
+        self.improve(trial, self.rows, SETTLING_STEPS)
+        return self.bound(trial)
 
     def _fitted(self, state, part, key, n_steps):
         def bounds(_):
@@ -627,16 +587,15 @@ class _Trials:
         while True:
             ascent.start(trial.globals_, trial.hyper, trial.local)
             rest, scale = plan.after(n_done), batch.scale
-            outcome = ascend(ascent, rest, size, limits, before, scale)
-            ascent.check(outcome.status)
+            status, taken, bounds = ascend(ascent, rest, size, limits, before, scale)
+            ascent.check(status)
             trial.globals_, trial.hyper = ascent.parameters()
-            n_done, bounds = n_done + outcome.n_done, outcome.bounds[1]
-            bounds = np.append(before, bounds)
+            n_done, bounds = n_done + taken, np.append(before, bounds[1])
             if watches:
                 trial.convergence.follow(bounds[1:])
             trial.local, trial.progress.steps = ascent.local, n_done
             trial.progress.samples = n_done * len(batch.rows)
-            if outcome.status != Ascent.GIVEN_UP:
+            if status != Ascent.GIVEN_UP:
                 return True
             if given_up.confirm():
                 return False

@@ -1,7 +1,6 @@
 """Steps on the batches of passes over data, and on the batches of a stream."""
 
 import contextlib
-import copy
 import math
 from typing import Any, NamedTuple
 
@@ -38,16 +37,6 @@ class Best(NamedTuple):
     failures: int
     globals_: Any
     hyper: Any
-
-    @classmethod
-    def of(cls, state, score):
-        globals_, hyper = copy.deepcopy((state.globals_, state.hyper))
-        return cls(score, 0, globals_, hyper)
-
-    def after(self, state, score, tol):
-        if score > self.score + tol:
-            return Best.of(state, score)
-        return self._replace(failures=self.failures + 1)
 
 
 class HeldOut(NamedTuple):
@@ -267,18 +256,7 @@ def _whole_passes(problem, policies, state, hooks, rows):
     ascent = ascent_on(problem, rows, state.hyper)
     if ascent is None:
         return None
-    passes = WholePasses(problem, policies, state, ascent, rows, hooks.tol or 0.0)
-
-    def count(n_taken):
-        progress.rows_of_pass, progress.batches_of_pass = n_rows, 1
-        progress.batches_into_pass = 0
-        progress.passes += n_taken
-        hooks.on_commit()
-
-    def take(n_passes):
-        passes.take(1 if hooks.tol is None else min(n_passes, passes.n_together), count)
-
-    return take
+    return WholePasses(problem, policies, state, ascent, rows, hooks).take
 
 
 def early_passes(problem, policies, state):

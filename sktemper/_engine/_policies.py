@@ -77,11 +77,7 @@ class Policies(NamedTuple):
 
     def powers(self, state, clock, n_units):
         powers = self.tempering.powers(state, clock)
-        if not isinstance(powers, Powers):
-            raise TypeError(
-                f"{type(self.tempering).__name__} gave {powers!r} as the powers, which "
-                "must be of the class Powers."
-            )
+        _check_class(powers, Powers, self.tempering, "powers")
         checked = []
         for power, name in zip(powers, NAMES_OF_POWERS, strict=True):
             given = power, self.tempering, f"power of the {name}"
@@ -150,12 +146,18 @@ def _no_gradient():
 def proposed(policy, *arguments):
     """Return the `Proposal` of a policy for moves, or None."""
     proposal = policy.propose(*arguments)
-    if not (proposal is None or isinstance(proposal, Proposal)):
-        raise TypeError(
-            f"{type(policy).__name__} gave {proposal!r} as the proposal, which must be "
-            "of the class Proposal, or None."
-        )
+    if proposal is not None:
+        _check_class(proposal, Proposal, policy, "proposal", ", or None")
     return proposal
+
+
+def _check_class(value, cls, policy, what, others=""):
+    """Raise if a value that a policy returned is not of a class."""
+    if not isinstance(value, cls):
+        raise TypeError(
+            f"{type(policy).__name__} gave {value!r} as the {what}, which must be of "
+            f"the class {cls.__name__}{others}."
+        )
 
 
 def numbers_of_moves(moves):
@@ -167,9 +169,5 @@ def steps_on_proposal(policy, model):
     n_steps = policy.n_steps(model)
     n_steps = int(as_number(n_steps, policy, "number of steps", 1.0))
     tempering = policy.tempering(n_steps)
-    if not isinstance(tempering, Tempering):
-        raise TypeError(
-            f"{type(policy).__name__} gave {tempering!r} as the tempering of its "
-            "steps, which must be of the class Tempering."
-        )
+    _check_class(tempering, Tempering, policy, "tempering of its steps")
     return n_steps, tempering

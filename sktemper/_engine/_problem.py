@@ -43,32 +43,6 @@ class Batch(NamedTuple):
         return len(self.rows) == self.total
 
 
-class Shared(NamedTuple):
-    """Arguments that the local steps of all blocks of a batch share."""
-
-    model: ConjugateModel
-    prepared: Any
-    tempering: Any
-    tempering_state: Any
-    keeps_local: bool
-
-
-class BlockOfBatch(NamedTuple):
-    """Arguments of the local step of one block.
-
-    Attributes
-    ----------
-    rows : slice or ndarray
-        Rows of the block, as indices into their part of the data.
-    row_weight : ndarray of shape (n_rows,) or None
-    request : Request
-    """
-
-    rows: Any
-    row_weight: Any
-    request: Request
-
-
 @dataclass(frozen=True)
 class Problem:
     """A model, the data that it is fitted to, their weights, and workers.
@@ -271,13 +245,16 @@ class Problem:
         """Return the sum of the local steps of the `blocks` of a batch."""
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
-        shared = Shared(
-            model, inputs.prepared, tempering, state.policies.tempering, keeps_local
-        )
+        policy = tempering, state.policies.tempering
+        shared = model, inputs.prepared, *policy, keeps_local
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
     def blocks(self, batch, inputs, state):
-        """Yield the parts of a batch with their blocks, see `_cut`."""
+        """Yield the parts of a batch with their blocks, see `_cut`.
+
+        A block consists of rows, as indices into their part, weights or None, and a
+        `Request`.
+        """
         rows, local = batch.rows, state.local
         if not batch.is_whole or np.shape(local)[:1] != (batch.total,):
             local = None
@@ -298,17 +275,14 @@ class Problem:
             of_units = where
             if units is not None:
                 of_units = slice(ends[where.start], ends[where.stop])
-            return BlockOfBatch(
-                chosen,
-                None if row_weight is None else row_weight[where],
-                Request(
-                    powers if are_common else powers_of(of_units),
-                    None if inputs.unit_noise is None else inputs.unit_noise[of_units],
-                    0 if inputs.random is None else int(inputs.random.integers(2**63)),
-                    None if local is None else local[where],
-                    labels=None if labels is None else labels[where],
-                ),
+            request = Request(
+                powers if are_common else powers_of(of_units),
+                None if inputs.unit_noise is None else inputs.unit_noise[of_units],
+                0 if inputs.random is None else int(inputs.random.integers(2**63)),
+                None if local is None else local[where],
+                labels=None if labels is None else labels[where],
             )
+            return chosen, None if row_weight is None else row_weight[where], request
 
         for part, own, places in self.data.groups(rows):
             yield part, itertools.starmap(block, self._cut(own, places))
@@ -316,14 +290,14 @@ class Problem:
 
 def _local_step(shared, part, block):
     """Return the local step of a block; a pure function that workers map."""
-    rows = part.take(shared.model, block.rows)
+    model, prepared, tempering, state, keeps_local = shared
+    rows, row_weight, request = block
+    block = part.take(model, rows)
     with QUIETLY():
-        step = shared.tempering.local_step(
-            shared.model, rows, shared.prepared, block.request, shared.tempering_state
-        )
-        if block.row_weight is not None:
-            step = step.weighted(block.row_weight)
-    if shared.keeps_local:
+        step = tempering.local_step(model, block, prepared, request, state)
+        if row_weight is not None:
+            step = step.weighted(row_weight)
+    if keeps_local:
         step = replace(step, kept=(step.local_parameters,))
     return step
 

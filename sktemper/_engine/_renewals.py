@@ -5,8 +5,8 @@ if they predict the next rows of the stream better.
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,39 +36,14 @@ STEPS_ON_ALL = 10
 ALL = slice(None)
 
 
-@dataclass(frozen=True)
 class _Renewing:
-    """A renewal in progress.
+    """A renewal in progress; the parameters are those of `challenger_of`."""
 
-    Parameters
-    ----------
-    problem : Problem
-        Problem of the current chunk.  Only its workers and its model are used.
-    tempering : Tempering
-        Tempering of the fits from a new start; each fit resolves "auto" parameters.
-    moves : Moves
-        Moves after these fits.
-    state : State
-        Current state, which is not changed.
-    size : float
-        Effective number of rows of the stream, in which older rows count less.
-    X : ndarray or CSR
-        Rows of the memory.
-    weight, recent : ndarray
-        See `Remembered`.
-    n_births : int
-        Number of new components.
-    """
-
-    problem: Any
-    tempering: Any
-    moves: Any
-    state: Any
-    size: float
-    X: Any
-    weight: Any
-    recent: Any
-    n_births: int
+    def __init__(self, problem, policies, tempering, state, remembered):
+        self.problem, self.policies, self.tempering = problem, policies, tempering
+        self.state = state
+        self.X = state.stream.memory.matrix()[remembered.rows]
+        _, self.weight, self.recent = remembered
 
     def random(self, number):
         return generator(self.state.seed, self.state.stream.samples, RENEWING, number)
@@ -133,20 +108,16 @@ class _Renewing:
         self.passes(model, trial, ALL, FRESH_PASSES, self.tempering)
         self._make_moves(model, trial)
         globals_, is_same = model.matched(
-            trial.globals_,
-            trial.hyper,
-            self.state.globals_,
-            self.state.hyper,
-            self.X,
-            self.weight,
+            *trial.parameters, *self.state.parameters, self.X, self.weight
         )
         return globals_, trial.hyper, np.flatnonzero(~is_same)
 
     def _make_moves(self, model, trial):
-        left = numbers_of_moves(self.moves)
+        moves = self.policies.moves
+        left = numbers_of_moves(moves)
         if any(left):
             trial.moves = MoveProgress(left)
-            policies = Policies(Untempered(), RobbinsMonro(), NoNoise(), self.moves)
+            policies = Policies(Untempered(), RobbinsMonro(), NoNoise(), moves)
             run_moves(self.on(self.X, self.weight, model), policies, trial)
 
     def renewed(self):
@@ -155,8 +126,9 @@ class _Renewing:
         if state.stream.reason == "start":
             return self.fresh()
         recent = self.X[self.recent], self.weight[self.recent]
+        n_births = self.policies.renewals.n_births(model.n_components)
         larger, globals_, hyper = model.with_births(
-            state.globals_, state.hyper, self.n_births, *recent, self.random(2)
+            *state.parameters, n_births, *recent, self.random(2)
         )
         born = self.trial(globals_, hyper, 3)
         self.passes(larger, born, self.recent, BIRTH_PASSES)
@@ -166,14 +138,16 @@ class _Renewing:
         trial = self.trial(globals_, hyper, 4)
         self.passes(both, trial, ALL, JOINED_PASSES)
         globals_, hyper, is_new = model.merged(
-            trial.globals_, trial.hyper, state.globals_, state.hyper, *memory
+            *trial.parameters, *state.parameters, *memory
         )
         steps = trial.progress
         trial = self.trial(globals_, hyper, 5)
         trial.progress = replace(steps, passes=0)
         self.passes(model, trial, ALL, None)
         n_rows = len(self.weight)
-        share = 1.0 - n_rows / max(n_rows, self.size)
+        # rows of the stream, in which older rows count less
+        size = state.policies.learning_rate.size
+        share = 1.0 - n_rows / max(n_rows, size)
         globals_ = model.blended(
             trial.globals_, trial.hyper, state.globals_, ~is_new, share
         )
@@ -226,21 +200,10 @@ def challenger_of(problem, policies, tempering, state, remembered):
         Current state, which is not changed.
     remembered : Remembered
     """
-    model = problem.model
-    renewing = _Renewing(
-        problem,
-        tempering,
-        policies.moves,
-        state,
-        state.policies.learning_rate.size,
-        state.stream.memory.matrix()[remembered.rows],
-        remembered.weight,
-        remembered.recent,
-        policies.renewals.n_births(model.n_components),
-    )
+    renewing = _Renewing(problem, policies, tempering, state, remembered)
     try:
         globals_, hyper, born = renewing.renewed()
-        model.check(globals_, hyper)
+        problem.model.check(globals_, hyper)
     except (IllDefined, np.linalg.LinAlgError):
         return None
     trial = renewing.trial(globals_, hyper, 6)

@@ -116,9 +116,9 @@ class History:
         row["heldout_score"] = score
         self._scores.append(self._last._replace(values=tuple(row.values())))
 
-    def add_move(self, **move):
+    def add_move(self, *move):
         """Add a move, with a value for each of `MOVE_COLUMNS`."""
-        self._moves.append(tuple(move[column] for column in MOVE_COLUMNS))
+        self._moves.append(move)
 
     def to_dict(self):
         """Return the columns as arrays, in the order of the steps."""
@@ -365,6 +365,11 @@ class State:
     is_ordered: bool = False
     choices: Any = None
 
+    @property
+    def parameters(self):
+        """The pair of global parameters and hyperparameters."""
+        return self.globals_, self.hyper
+
     def clock(self, total_samples=None):
         """Return the clock of the next step; it starts after the idle steps."""
         progress = self.progress
@@ -385,5 +390,5 @@ class State:
     def trial(self, globals_=None, hyper=None, seed=None):
         """Return a new state for a trial, with these parameters or the current ones."""
         if globals_ is None:
-            globals_, hyper = self.globals_, self.hyper
+            globals_, hyper = self.parameters
         return State(globals_, hyper, self.seed if seed is None else seed, self.dtype)

@@ -24,45 +24,24 @@ class Fold:
     """
 
     def __init__(self):
-        self.n_values, self._total = 0, None
+        self.n_values, self._total, self._has_own = 0, None, False
 
     def add(self, value):
         self.n_values += 1
         if self.n_values == 1:
             self._total = value
-            return
-        if self.n_values == 2:
-            total = self._total
-            has_own = hasattr(total, "accumulator")
-            self._total = total.accumulator() if has_own else _Plus(total)
-        self._total.add(value)
+        elif not hasattr(value, "accumulator"):
+            self._total = self._total + value
+        else:
+            if self.n_values == 2:
+                self._total, self._has_own = self._total.accumulator(), True
+            self._total.add(value)
 
     def total(self):
         """Return the sum of the values, and start a new sum."""
-        total = self._total if self.n_values == 1 else self._total.total()
-        self.n_values, self._total = 0, None
+        total = self._total.total() if self._has_own else self._total
+        self.n_values, self._total, self._has_own = 0, None, False
         return total
-
-
-class _Plus:
-    """Accumulator of values without a method ``accumulator``."""
-
-    def __init__(self, value):
-        self._value = value
-
-    def add(self, value):
-        self._value = self._value + value
-
-    def total(self):
-        return self._value
-
-
-def combined(values):
-    """Return the sum of values, added from left to right."""
-    fold = Fold()
-    for value in values:
-        fold.add(value)
-    return fold.total()
 
 
 def compacted(value):
@@ -70,7 +49,7 @@ def compacted(value):
     return value.compacted() if hasattr(value, "compacted") else value
 
 
-def tree_sum(values, fan_in, fold=Fold):
+def tree_sum(values, fan_in):
     """Return the sum of values, added by a tree over their order.
 
     A node of the lowest level adds ``fan_in`` consecutive values.  A node of a higher
@@ -83,12 +62,10 @@ def tree_sum(values, fan_in, fold=Fold):
         At least one value.
     fan_in : int
         Largest number of children of a node.
-    fold : callable
-        Returns an object that adds the values of a node, such as a `Fold`.
     """
     nodes = []  # the incomplete node of each level
     for value in values:
-        _put(nodes, 0, value, fan_in, fold)
+        _put(nodes, 0, value, fan_in)
         del value  # free its memory while the next one is computed
     total = None
     for node in nodes:
@@ -99,12 +76,12 @@ def tree_sum(values, fan_in, fold=Fold):
     return total
 
 
-def _put(nodes, level, value, fan_in, fold):
+def _put(nodes, level, value, fan_in):
     if level == len(nodes):
-        nodes.append(fold())
+        nodes.append(Fold())
     nodes[level].add(value)
     if nodes[level].n_values == fan_in:
-        _put(nodes, level + 1, nodes[level].total(), fan_in, fold)
+        _put(nodes, level + 1, nodes[level].total(), fan_in)
 
 
 # -- threads that run calls in parallel, and a replacement without threads -------------

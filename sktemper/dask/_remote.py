@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .._engine._data import InMemory
-from .._engine._workers import combined, compacted
+from .._engine._workers import compacted, tree_sum
 from .._utils._linalg import one_blas_thread
 from ..model import Stopped
 
@@ -159,7 +159,7 @@ def added(sums):
     """Return the sum of the sums that a node of the tree receives."""
     if STOPPED in sums:
         return STOPPED
-    return Sum(combined([one.value for one in sums]))
+    return Sum(tree_sum([one.value for one in sums], len(sums)))
 
 
 def version():
