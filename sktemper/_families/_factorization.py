@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._contract import ConjugateModel, Powers, tenth_of_rows
+from .._contract import ConjugateModel, Powers, all_finite, tenth_of_rows
 from .._simd.room import Room
 from .._utils._cache import LastCall
-from ._gaussian import Moments
+from ._gaussian import Moments, least_eigenvalue, packed_fisher_product
 
 
 # -- entries of a block of users, and their statistics ---------------------------------
@@ -181,11 +181,18 @@ class FactorizationModel(ConjugateModel):
 
     The vectors of users are local parameters, and those of items, of length ``n_own``,
     are global parameters.  A model defines ``_solved_items``, which returns the items'
-    `Gaussians` or raises, ``_item_moments``, and ``_first_items``.  The kernels compute
-    with numbers of the type ``dtype``.
+    `Gaussians` or raises, ``_item_moments``, ``_first_items``, and ``covariances`` in
+    float64.  The kernels compute with numbers of the type ``dtype``, and the table of
+    the items has the shape ``table_shape``.  For the users of a fit, whose parameters
+    are arrays with the widths ``user_widths``, and whose entries consist of
+    ``entry_names``, it defines ``shares(prepared, query, item)``: the contribution of
+    each entry of one user to the score of an item, see `QueryUsers`.  A score is a
+    product of two vectors of length ``vector_width``.
     """
 
     watches_bound = True
+    #: Shape of the term of the precision of every user.
+    shared_shape = ()
 
     def __init__(self, n_components, n_features, n_own, dtype, init):
         super().__init__()
@@ -236,6 +243,26 @@ class FactorizationModel(ConjugateModel):
         The last result is cached, because each step computes it as a check.
         """
         return self._item_cache.result(globals_, self._solved_items)
+
+    def fits(self, prepared):
+        """Return whether prepared values are finite and have the right shapes."""
+        items, shared = prepared.items, prepared.shared
+        shapes = items.table.shape, items.means.shape, np.shape(shared)
+        expected = self.table_shape, (self.n_features, self.n_own), self.shared_shape
+        return (
+            shapes == expected
+            and items.table.dtype == self.dtype
+            and all_finite(items.table, items.means, shared, prepared.hyper)
+        )
+
+    def is_valid(self, globals_):
+        natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
+        return bool(least_eigenvalue(natural, self.n_own) > 0)
+
+    def fisher_product(self, globals_, vector):
+        means, covariances = self.items(globals_).means, self.covariances(globals_)
+        changes = np.reshape(vector, (self.n_features, -1))
+        return packed_fisher_product(means, covariances, changes).ravel()
 
     def _with_noise(self, hyper, statistics, rate, scale):
         """Step the noise variance toward its optimum."""

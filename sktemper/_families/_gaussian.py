@@ -141,19 +141,18 @@ def least_eigenvalue(rows, n_own, other=None):
 def packed_fisher_product(means, covariances, changes):
     """Return the changes of mean parameters along changes of natural parameters.
 
-    Covariances are packed.  Changes are those of packed precisions, the coefficients of
-    -x x^T / 2 in which off-diagonal elements count twice, and then those of precisions
-    times means, the coefficients of x.
+    Changes are those of packed precisions, the coefficients of -x x^T / 2 in which
+    off-diagonal elements count twice, and then those of precisions times means, the
+    coefficients of x.
     """
-    n_own, n_packed = means.shape[1], covariances.shape[1]
-    covariance = unpacked(covariances, n_own)
-    precision = unpacked(changes[:, :n_packed], n_own)
-    linear = changes[:, n_packed:] - np.einsum("nij,nj->ni", precision, means)
+    n_own = means.shape[1]
+    precision = unpacked(changes, n_own)
+    linear = changes[:, -n_own:] - np.einsum("nij,nj->ni", precision, means)
     # the changes of E[x] and of E[x x^T]
-    first = np.einsum("nij,nj->ni", covariance, linear)
+    first = np.einsum("nij,nj->ni", covariances, linear)
     outer = first[:, :, None] * means[:, None, :]
     second = outer + outer.transpose(0, 2, 1)
-    second -= covariance @ precision @ covariance
+    second -= covariances @ precision @ covariances
     lower = _lower(n_own)
     factors = np.where(lower[0] == lower[1], -0.5, -1.0)
     return np.concatenate([factors * second[:, *lower], first], axis=1)

@@ -45,11 +45,12 @@ class UserEntries(NamedTuple):
         entries = np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
         return UserEntries(starts, self.items[entries], self.values[entries])
 
-    def check(self, n_users, n_items):
+    def check(self, n_users, n_items, n_values):
         starts, items, values = self
         if (starts.dtype, items.dtype) != (np.int64, np.int32):
             raise ValueError("The arrays of users' entries have the wrong types.")
-        if len(starts) != n_users + 1 or len(items) != len(values):
+        shapes = len(starts), np.atleast_2d(values.T).shape
+        if shapes != (n_users + 1, (n_values, len(items))):
             raise ValueError("The arrays of users' entries have the wrong length.")
         if starts[0] != 0 or starts[-1] != len(items) or (np.diff(starts) < 0).any():
             raise ValueError("The starts of users' entries do not ascend.")

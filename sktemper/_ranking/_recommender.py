@@ -124,7 +124,7 @@ def _are_names(users, labels):
     return not floats or (labels is not None and labels.dtype.kind == "f")
 
 
-def _columns_of_pairs(pairs):
+def columns_of_pairs(pairs):
     """Return users and items of pairs as two arrays of labels or positions."""
     check_unmasked(pairs, "pairs", may_be_nan=False)
     if list(getattr(pairs, "columns", ())) == ["item", "user"]:
@@ -197,10 +197,11 @@ MOST_PANEL_BYTES = 2**24
 class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin for estimators whose scores are products of user and item vectors.
 
-    An estimator must define `_users_of_block`.  By default, the vectors of users are
-    the first array that `_users_of_block` returns, and the vectors of items are the
-    columns of ``components_``.
-    `explain` needs `_shares`, and `for_serving` needs `_fits`.
+    An estimator must define `_users_of_block`, and `_item_vectors`, which returns an
+    ndarray of shape (n_items, width) with contiguous rows.  By default, the vectors of
+    users are the first array that `_users_of_block` returns.  The model is a
+    `FactorizationModel`, which also describes the arrays of users, and computes what
+    `explain` shows.
 
     Parameters
     ----------
@@ -256,25 +257,6 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             )
         check_values(X, self.state_.dtype)
         return X
-
-    # -- hooks of an estimator ---------------------------------------------------------
-    def _item_vectors(self):
-        """Return the items, ndarray of shape (n_items, width); rows are contiguous."""
-        return self._cached(
-            "item_vectors", lambda: np.ascontiguousarray(self.components_.T)
-        )
-
-    def _item_directions(self):
-        """Return vectors of items whose angles measure similarity."""
-        return self._item_vectors()
-
-    def _entry_columns(self, entries):
-        """Return the columns of `explain` that show the data of a user."""
-        return {"value": entries.values}
-
-    def _shares(self, query, item):
-        """Return the contribution of each entry of one user to the score of an item."""
-        raise NotImplementedError
 
     # -- recommendations ---------------------------------------------------------------
     def recommend(
@@ -358,12 +340,15 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ``rescored(query)`` returns a `Rescoring`; None ranks by the products.
         """
         self._check_fitted()
-        self._check_n_items(n_items)
+        _check_n_items(n_items, self.n_features_in_)
         if output is not None:
             frame_library(output)
         query = self._choose(X)
         check_flag(exclude_seen, "exclude_seen")
-        vectors, panels = self._cached("ranked_items", self._ranked_items)
+        vectors = self._item_vectors()
+        panels = None
+        if vectors.nbytes <= MOST_PANEL_BYTES:
+            panels = self._cached("panels", lambda: packed_columns(vectors.T))
         barred = None
         if exclude is not None:
             excluded = _vector_of_labels(exclude)
@@ -381,27 +366,11 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         )
         return query, *found
 
-    def _ranked_items(self):
-        """Return the vectors of items, and the same packed, or None if large."""
-        vectors = self._item_vectors()
-        is_large = vectors.nbytes > MOST_PANEL_BYTES
-        return vectors, None if is_large else packed_columns(vectors.T)
-
-    def _check_n_items(self, n_items):
-        if not is_integer(n_items) or n_items < 1:
-            refuse("n_items", "an int of at least 1", n_items)
-        if n_items > self.n_features_in_:
-            raise ValueError(
-                f"Expected n_items <= n_features_in_, but n_items = {n_items}, "
-                f"n_features_in_ = {self.n_features_in_}."
-            )
-
     def _shown(self, query, items, columns, output):
         if output is None and not query.by_name:
             return (items, *columns.values())
-        output = "pandas" if output is None else output
         heads = {"user": query.labels, "item": items}
-        return self._table_of_items(output, heads, columns)
+        return self._table_of_items(output or "pandas", heads, columns)
 
     def _table_of_items(self, output, heads, columns):
         """Return a table with a row for each item that was found.
@@ -451,10 +420,10 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         self._check_fitted()
         frame_library(output)
-        self._check_n_items(n_items)
+        _check_n_items(n_items, self.n_features_in_)
         names = _vector_of_labels(items)
         rows = self._index("item").positions(names)
-        vectors = self._cached("directions", self._directions)
+        vectors = self._directions()
         starts = np.arange(len(rows) + 1, dtype=np.int64)
         itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
         found, scores, _ = best_items(vectors[rows], vectors, n_items, seen=itself)
@@ -462,12 +431,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self._table_of_items(output, heads, {"similarity": scores})
 
     def _directions(self):
-        """Return vectors of items, scaled to length 1; zero vectors stay zero."""
-        vectors = self._item_directions()
-        lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1))
-        tiny = np.finfo(vectors.dtype).tiny
-        scaled = vectors / np.maximum(lengths, tiny)[:, None]
-        return np.ascontiguousarray(scaled, dtype=vectors.dtype)
+        return self._cached("directions", lambda: _of_length_one(self.components_.T))
 
     def explain(
         self, user: Any, item: Any, *, output: Literal["pandas", "polars"] = "pandas"
@@ -510,17 +474,15 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         query = self._choose([user] if is_label else user)
         if len(query.vectors) != 1:
             raise ValueError(f"Expected one user, got {len(query.vectors)}.")
-        shares = self._shares(query, column)
+        model = self._fitted_model()
+        shares = model.shares(self._prepared(model), query, column)
         vector = np.ascontiguousarray(self._item_vectors()[[column]])
         score = float(products(query.vectors, vector)[0, 0])
         order = np.argsort(-shares, kind="stable")
-        size = len(order)
+        size, values = len(order), np.atleast_2d(query.entries.values.T)[:, order]
         columns = {
             "item": self._index("item").names(query.entries.items[order]),
-            **{
-                name: values[order]
-                for name, values in self._entry_columns(query.entries).items()
-            },
+            **dict(zip(model.entry_names, values, strict=True)),
             "share": shares[order],
             "base": np.full(size, score - shares.sum()),
             "score": np.full(size, score),
@@ -536,9 +498,6 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         vectors of the users, unless `_vectors_of` is overridden.
         """
         raise NotImplementedError
-
-    def _posterior_widths(self, model):
-        return (model.n_components,)
 
     def _vectors_of(self, posteriors):
         """Return the vectors of users, in the dtype of the fit."""
@@ -636,14 +595,14 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if posteriors is None:
             return
         n_users = len(posteriors[0])
-        expected = [(n_users, width) for width in self._posterior_widths(model)]
+        expected = [(n_users, width) for width in model.user_widths]
         if [array.shape for array in posteriors] != expected:
             raise ValueError("posteriors of users have the wrong shapes")
         if not all(np.isfinite(array).all() for array in posteriors):
             raise ValueError("posteriors of users are not finite")
         if vars(self).get("_entries_") is None:
             raise ValueError("entries of users are missing")
-        self._entries_.check(n_users, model.n_features)
+        self._entries_.check(n_users, model.n_features, len(model.entry_names))
         sizes = {"user_labels_": n_users, "item_labels_": model.n_features}
         for name, size in sizes.items():
             labels = vars(self).get(name)
@@ -703,25 +662,11 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             lambda: LabelIndex(labels, kind, size, advice),
         )
 
-    def _positions_of_pairs(self, pairs, by_position):
-        pairs = zip(("user", "item"), _columns_of_pairs(pairs), strict=True)
-        return tuple(
-            self._index(kind, not by_position).positions(labels)
-            for kind, labels in pairs
-        )
-
     def _inline_limits(self):
         # the cost of a row is the cube of the rank
         most_rows, most_values = super()._inline_limits()
-        by_cost = MOST_INLINE_COST // self._vector_width() ** 3
+        by_cost = MOST_INLINE_COST // self._n_features_out**3
         return max(min(by_cost, most_rows), 4), most_values
-
-    def _fits(self, prepared, model):
-        """Return whether prepared values are finite and have the right shapes."""
-        raise NotImplementedError
-
-    def _vector_width(self):
-        raise NotImplementedError
 
     def _cached(self, name, make):
         values = self._cached_values()
@@ -782,7 +727,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
-        self._cached("directions", self._directions)
+        self._directions()
         return portable_copy(self, {"_serves": True})
 
     def _pickled_attributes(self):
@@ -800,47 +745,63 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if "state_" in state:
             self._cache = LastCall(are_same_objects)
         if served:
-            self._check_served(served)
+            try:
+                fits = _fits(served, self._fitted_model(), len(self._users_[0]))
+            except Exception:  # damaged values may raise anything
+                fits = False
+            if not fits:
+                raise ValueError(
+                    f"This {type(self).__name__} cannot be loaded: its arrays for "
+                    "serving are damaged."
+                )
             self._cached_values().update(served)
 
-    def _check_served(self, served):
-        try:
-            fits = self._are_of_this_fit(served)
-        except Exception:  # damaged values may raise anything
-            fits = False
-        if not fits:
-            raise ValueError(
-                f"This {type(self).__name__} cannot be loaded: its arrays for serving "
-                "are damaged."
-            )
 
-    def _are_of_this_fit(self, served):
-        """Return whether all values are finite and have the right shapes and types.
+def _fits(served, model, n_users):
+    """Return whether all values are finite and have the right shapes and types.
 
-        Damaged values may raise any exception.
-        """
-        n_items, n_users = self.n_features_in_, len(self._entries_.starts) - 1
-        dtype, width = self.state_.dtype, self._vector_width()
-        expected = {
-            "item_vectors": ((n_items, width), dtype),
-            "user_vectors": ((n_users, width), dtype),
-            "directions": ((n_items, served["directions"].shape[1]), dtype),
-            "log_shares": ((n_items,), np.float64),
-            "most_popular": ((n_items,), np.intp),
-        }
-        arrays = {name: served[name] for name in expected if name in served}
-        order = arrays.get("most_popular", np.arange(n_items))
-        return (
-            {"item_vectors", "directions", "prepared"} <= served.keys() <= set(SERVED)
-            and all(
-                (array.shape, array.dtype) == expected[name]
-                and isinstance(array, np.ndarray)
-                and array.flags.c_contiguous  # required by kernels
-                and all_finite(array)
-                for name, array in arrays.items()
-            )
-            and np.array_equal(np.sort(order), np.arange(n_items))
-            and self._fits(served["prepared"], self._fitted_model())
+    Damaged values may raise any exception.
+    """
+    prepared, n_items = served["prepared"], model.n_features
+    expected = {
+        "item_vectors": ((n_items, model.vector_width), model.dtype),
+        "user_vectors": ((n_users, model.vector_width), model.dtype),
+        "directions": ((n_items, served["directions"].shape[1]), model.dtype),
+        "log_shares": ((n_items,), np.float64),
+        "most_popular": ((n_items,), np.intp),
+    }
+    arrays = {name: array for name, array in served.items() if name != "prepared"}
+    order = arrays.get("most_popular", np.arange(n_items))
+    return (
+        {"item_vectors", "directions"} <= arrays.keys()
+        and all(
+            (array.shape, array.dtype) == expected[name]
+            and isinstance(array, np.ndarray)
+            and array.flags.c_contiguous  # required by kernels
+            and all_finite(array)
+            for name, array in arrays.items()
+        )
+        and np.array_equal(np.sort(order), np.arange(n_items))
+        and model.fits(prepared)
+    )
+
+
+def _of_length_one(vectors):
+    """Return vectors, scaled to length 1, as contiguous rows; zeros stay zero."""
+    vectors = np.ascontiguousarray(vectors)
+    lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1))
+    tiny = np.finfo(vectors.dtype).tiny
+    scaled = vectors / np.maximum(lengths, tiny)[:, None]
+    return np.ascontiguousarray(scaled, dtype=vectors.dtype)
+
+
+def _check_n_items(n_items, n_features):
+    if not is_integer(n_items) or n_items < 1:
+        refuse("n_items", "an int of at least 1", n_items)
+    if n_items > n_features:
+        raise ValueError(
+            f"Expected n_items <= n_features_in_, but n_items = {n_items}, "
+            f"n_features_in_ = {n_features}."
         )
 
 

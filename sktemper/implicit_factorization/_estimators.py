@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator._constructors import Training
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._variants import training_constructor
-from .._families._gaussian import unpacked
 from .._ranking._best import UserEntries
 from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
 from .._utils._arguments import POSITIVE, Interval, refuse
@@ -22,8 +21,7 @@ from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import LARGEST_WEIGHT, check_data, largest_value
-from ..model import Powers, all_finite
-from ._model import ImplicitFactorizationModel, PairInference
+from ._model import ImplicitFactorizationModel
 from ._pairs import Pairs, pair_values
 
 #: If the mean of the stored numbers is above this or below its inverse, they are
@@ -187,16 +185,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
             init=initial_vectors(settings, n_features, dtype),
         )
 
-    def _install(self, state, policies):
-        super()._install(state, policies)
-        self._item_means_ = None  # they belong to an earlier state
-
-    def _finish(self, problem, state):
-        """Store the users of the training data, and the posterior means of items."""
-        super()._finish(problem, state)
-        prepared = problem.model.prepare(state.globals_, state.hyper)
-        self._item_means_ = prepared.items.means.astype(state.dtype)
-
     # -- what users call ---------------------------------------------------------------
     def transform(self, X: DataLike) -> np.ndarray:
         """Return the factors of users, who need not be in the training data.
@@ -284,11 +272,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     @property
     def components_(self) -> np.ndarray:
         """Mean factors of the items, ndarray of shape (n_components, n_items)."""
-        state = self._state()
-        if self._item_means_ is None:
-            means = self._fitted_model().items(state.globals_).means
-            self._item_means_ = means.astype(state.dtype)
-        return self._item_means_.T
+        return self._item_vectors().T
 
     @property
     def item_covariances_(self) -> np.ndarray:
@@ -307,6 +291,13 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     def zero_weight_(self) -> float:
         """Weight of a pair that is not stored, float."""
         return self._state().hyper.zero_weight
+
+    def _item_vectors(self):
+        def means():
+            items = self._prepared(self._fitted_model()).items
+            return items.means.astype(self._state().dtype)
+
+        return self._cached("item_vectors", means)
 
     @staticmethod
     def _users_of_block(model, block, prepared):
@@ -334,48 +325,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         posteriors, entries = self._users_of_block(model, block, self._prepared(model))
         labels = np.arange(len(starts) - 1)
         return QueryUsers(posteriors[0], entries, labels, False, posteriors)
-
-    def _check_kept(self, model):
-        super()._check_kept(model)
-        if vars(self).get("_users_") is None:
-            return
-        if self._users_[0].dtype != model.dtype:
-            raise ValueError("posteriors of users have the wrong type")
-        if self._entries_.values.shape[1:] != (2,):
-            raise ValueError("pairs of users have no weights and targets")
-
-    def _fits(self, prepared, model):
-        items, n_items = prepared.items, model.n_features
-        shapes = items.table.shape, items.table.dtype, items.means.shape
-        expected = (
-            (model.n_panels, n_items, model.panel_width),
-            model.dtype,
-            (n_items, model.n_components),
-        )
-        fits = shapes == expected and prepared.shared.shape == (model.n_packed,)
-        numbers = items.table, items.means, prepared.shared, prepared.hyper
-        return fits and all_finite(*numbers)
-
-    def _vector_width(self):
-        return self._n_features_out
-
-    def _entry_columns(self, entries):
-        return dict(zip(("weight", "target"), entries.values.T, strict=True))
-
-    def _shares(self, query, item):
-        model = self._fitted_model()
-        prepared, (starts, items, values) = self._prepared(model), query.entries
-        hyper, n_packed = prepared.hyper, model.n_packed
-        weights, targets = np.ascontiguousarray(values.T, dtype=np.float64)
-        pairs = Pairs(starts.astype(np.intp), items, weights, targets)
-        factors = PairInference(model, pairs, prepared, Powers()).pair_factors
-        sums = model.sums(pairs.starts, items, *factors, prepared.items.table)
-        squares = sums.swapaxes(0, 1).reshape(1, -1)[0, :n_packed] + prepared.shared
-        natural = hyper.users.natural()[:n_packed] + squares / hyper.noise_variance
-        precision = unpacked(natural[None], model.n_components)[0]
-        direction = np.linalg.solve(precision, prepared.items.means[item])
-        products = prepared.items.means[items] @ direction
-        return weights * targets / hyper.noise_variance * products
 
 
 def _warn_of_weights(values):

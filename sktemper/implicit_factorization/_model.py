@@ -25,18 +25,16 @@ from .._families._gaussian import (
     GaussianPrior,
     Moments,
     blended,
-    least_eigenvalue,
     packed,
-    packed_fisher_product,
     unpacked,
 )
 from .._ranking._measures import MOST_SCORES, ranking_measures
 from .._simd.room import zeros
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
-from ..model import LocalStep, Stopped, all_finite
+from ..model import LocalStep, Powers, Stopped, all_finite
 from . import _kernels
-from ._pairs import PairStatistics, add_sums, read_pairs
+from ._pairs import Pairs, PairStatistics, add_sums, read_pairs
 
 
 # -- classes for the parameters of implicit feedback, and for moments of Gaussians -----
@@ -257,6 +255,7 @@ class ImplicitFactorizationModel(FactorizationModel):
     """
 
     scores_rankings = weighs_observations = True
+    entry_names = "weight", "target"
 
     def __init__(
         self,
@@ -277,6 +276,10 @@ class ImplicitFactorizationModel(FactorizationModel):
         self.n_local = n_components
         self.panel_width = _kernels.panel_width(self.dtype)
         self.n_square, self.n_panels = _kernels.panels(n_components, self.dtype)
+        self.table_shape = self.n_panels, n_features, self.panel_width
+        self.shared_shape = (self.n_packed,)
+        self.user_widths = (n_components,)
+        self.vector_width = n_components
         row = self.n_panels * self.panel_width * self.dtype.itemsize
         self.block_size = self._rows_of_block(row, ITEMS_PER_ROW)
 
@@ -321,7 +324,7 @@ class ImplicitFactorizationModel(FactorizationModel):
         return [()] * 5 + 2 * [mean, 2 * mean]
 
     def global_shapes(self, globals_):
-        return [(self.n_natural,), (self.n_panels, self.n_features, self.panel_width)]
+        return [(self.n_natural,), self.table_shape]
 
     def check(self, globals_, hyper):
         super().check(globals_, hyper)
@@ -462,8 +465,7 @@ class ImplicitFactorizationModel(FactorizationModel):
         return common
 
     def target_parameters(self, statistics, scale, powers, hyper):
-        shape = self.n_panels, self.n_features, self.panel_width
-        own = zeros(self.room, shape, self.dtype)
+        own = zeros(self.room, self.table_shape, self.dtype)
         for items, sums in statistics.parts:
             add_sums(own, sums, items, scale / hyper.noise_variance)
         common = self._common_target(statistics, scale, powers, hyper)
@@ -516,12 +518,6 @@ class ImplicitFactorizationModel(FactorizationModel):
             hyper = hyper._replace(items=items)
         return hyper._replace(is_start=False)
 
-    def fisher_product(self, globals_, vector):
-        means, lower = self.items(globals_).means, np.tril_indices(self.n_components)
-        covariances = self.covariances(globals_)[:, *lower]
-        changes = np.reshape(vector, (self.n_features, -1))
-        return packed_fisher_product(means, covariances, changes).ravel()
-
     def covariances(self, globals_):
         """Return the items' covariances in float64.
 
@@ -531,9 +527,19 @@ class ImplicitFactorizationModel(FactorizationModel):
         found = np.linalg.inv(unpacked(natural, self.n_components))
         return unpacked(found[:, *np.tril_indices(self.n_components)], len(found[0]))
 
-    def is_valid(self, globals_):
-        natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
-        return bool(least_eigenvalue(natural, self.n_components) > 0)
+    def shares(self, prepared, query, item):
+        hyper, (starts, items, values) = prepared.hyper, query.entries
+        weights, targets = np.ascontiguousarray(values.T, dtype=np.float64)
+        pairs = Pairs(starts.astype(np.intp), items, weights, targets)
+        factors = PairInference(self, pairs, prepared, Powers()).pair_factors
+        sums = self.sums(pairs.starts, items, *factors, prepared.items.table)
+        squares = sums.swapaxes(0, 1).reshape(1, -1)[0, : self.n_packed]
+        squares = (squares + prepared.shared) / hyper.noise_variance
+        natural = hyper.users.natural()[: self.n_packed] + squares
+        precision = unpacked(natural, self.n_components)
+        direction = np.linalg.solve(precision, prepared.items.means[item])
+        products = prepared.items.means[items] @ direction
+        return weights * targets / hyper.noise_variance * products
 
     # -- objectives ------------------------------------------------------------------
     def _item_moments(self, items):

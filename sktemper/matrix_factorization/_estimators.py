@@ -21,9 +21,12 @@ from .._estimator._variants import (
     svi_plus_constructor,
     training_constructor,
 )
-from .._families._gaussian import unpacked
 from .._ranking._best import Rescoring, UserEntries, products
-from .._ranking._recommender import RecommenderMixin, initial_vectors
+from .._ranking._recommender import (
+    RecommenderMixin,
+    columns_of_pairs,
+    initial_vectors,
+)
 from .._utils._arguments import (
     POSITIVE,
     Interval,
@@ -42,11 +45,9 @@ from .._utils._validation import (
     check_values,
     check_variances,
 )
-from ..model import all_finite
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from . import _kernels
 from ._model import MatrixFactorizationModel
 from ._ratings import Ratings, UserNoise
 
@@ -219,14 +220,11 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
         """Return posterior means of users, exactly as the fit computed them."""
-        return np.concatenate(
-            self._map(
-                X,
-                lambda model, block, prepared: (
-                    model.users(block, prepared).posterior.means
-                ),
-            )
-        )
+
+        def means(model, block, prepared):
+            return model.users(block, prepared).posterior.means
+
+        return np.concatenate(self._map(X, means))
 
     def transform(self, X: DataLike) -> np.ndarray:
         """Return the factors of users, who need not be in the training data.
@@ -275,7 +273,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
                 f"user_biases has shape {user_biases.shape}; expected ({len(X)},)."
             )
         check_values(user_biases, self.state_.dtype, "user_biases")
-        return self._ratings([X, user_biases, np.ones_like(user_biases)])
+        users = np.column_stack([X, user_biases, np.ones_like(user_biases)])
+        return self._ratings(users)
 
     def predict(self, X: DataLike) -> np.ndarray:
         """Return the expected ratings of all items by users.
@@ -291,13 +290,12 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             Expected ratings of all items, including rated ones.
         """
         users = self._local_parameters(X).astype(self.state_.dtype)
-        return self._ratings([self._vectors_of_means(users)])
+        return self._ratings(self._vectors_of_means(users))
 
-    def _ratings(self, columns):
-        """Return expected ratings of users, whose vectors have the given columns."""
-        rows = np.column_stack(columns)
-        items = np.ascontiguousarray(self._item_vectors().T, dtype=rows.dtype)
-        return tiled_matmul(rows, items)
+    def _ratings(self, users):
+        """Return expected ratings of users with the given vectors."""
+        items = np.ascontiguousarray(self._item_vectors().T, dtype=users.dtype)
+        return tiled_matmul(users, items)
 
     def predict_pairs(
         self, pairs: DataLike, return_std: bool = False, *, by_position: bool = False
@@ -337,28 +335,23 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         check_flag(return_std, "return_std")
         check_flag(by_position, "by_position")
         posteriors = self._fitted_users()
-        users, items = self._positions_of_pairs(pairs, by_position)
+        users, items = (
+            self._index(kind, not by_position).positions(labels)
+            for kind, labels in zip(
+                ("user", "item"), columns_of_pairs(pairs), strict=True
+            )
+        )
         mean, std = self._expected(users, items, posteriors, return_std)
         return (mean, std) if return_std else mean
 
     # -- views of the state ------------------------------------------------------------
-    def _posterior(self, natural, with_covariances=False):
-        state, rank = self._state(), self._n_features_out
-        has_biases = len(state.hyper.users.mean) > rank
-        # `_fitted_model` would check all settings in each call
-        model = MatrixFactorizationModel(
-            rank, len(state.globals_), biases=has_biases, dtype=state.dtype
-        )
-        return model.gaussians(natural, with_covariances)
-
     def _means(self, natural):
         """Return posterior means of users or items; the last column is the bias."""
-        return self._posterior(natural).means.astype(self._state().dtype)
+        # the fitted model would keep the memory of the moments
+        return self._new_model().gaussians(natural).means.astype(self._state().dtype)
 
     def _covariances(self, natural):
-        posterior = self._posterior(natural, with_covariances=True)
-        covariances = unpacked(posterior.covariances, posterior.means.shape[1])
-        return covariances.astype(self._state().dtype)
+        return self._new_model().covariances(natural).astype(self._state().dtype)
 
     def _items(self):
         return self._cached("items", lambda: self._means(self._state().globals_))
@@ -607,18 +600,16 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         parameters = users.parameters(model.room)
         return (parameters, np.column_stack(users.noise)), entries
 
-    def _posterior_widths(self, model):
-        return model.n_natural, 2
-
     def _item_vectors(self):
-        return self._cached("item_vectors", self._make_item_vectors)
-
-    def _make_item_vectors(self):
         """Return factors, 1 for the user's bias, and the mean plus the item's bias."""
-        items = self._items()
-        biases = self._biases(items) + self.global_mean_
-        columns = items[:, : self._n_features_out], np.ones_like(biases), biases
-        return np.column_stack(columns).astype(self.state_.dtype, copy=False)
+
+        def vectors():
+            items = self._items()
+            biases = self._biases(items) + self.global_mean_
+            columns = items[:, : self._n_features_out], np.ones_like(biases), biases
+            return np.column_stack(columns).astype(self.state_.dtype, copy=False)
+
+        return self._cached("item_vectors", vectors)
 
     def _user_vectors(self):
         return self._cached(
@@ -632,47 +623,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         biases = self._biases(users)
         columns = users[:, : self._n_features_out], biases, np.ones_like(biases)
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
-
-    def _fits(self, prepared, model):
-        items, n_items = prepared.items, model.n_features
-        shapes = items.table.shape, items.table.dtype, items.means.shape
-        expected = (n_items, model.width), model.dtype, (n_items, model.n_own)
-        return shapes == expected and all_finite(
-            items.table, items.means, prepared.hyper
-        )
-
-    def _vector_width(self):
-        return self._n_features_out + 2
-
-    def _item_directions(self):
-        return np.ascontiguousarray(self.components_.T)
-
-    def _shares(self, query, item):
-        model = self._fitted_model()
-        prepared, entries = self._prepared(model), query.entries
-        natural = query.posteriors[0]
-        values = entries.values.astype(model.dtype)
-        sums = _kernels.own_sums(
-            np.arange(len(values) + 1),
-            entries.items,
-            values - model.dtype.type(prepared.hyper.global_mean),
-            None,
-            prepared.items.table,
-            model.n_components,
-            model.biases,
-            model.stop,
-        )
-        n_packed, n_own = model.n_packed, model.n_own
-        # factor of the ratings in the posterior precision of the user
-        squares = sums[:, :n_packed].sum(axis=0)
-        prior = prepared.hyper.users.natural()[:n_packed]
-        scale = (natural[0, :n_packed] - prior) @ squares
-        scale /= max(squares @ squares, np.finfo(float).tiny)
-        linear = scale * sums[:, n_packed : n_packed + n_own]
-        vector = prepared.items.means[item].copy()
-        vector[model.n_components :] = 1.0  # multiplies the bias of the user
-        (covariance,) = self._covariances(natural).astype(np.float64)
-        return linear @ (covariance @ vector)
 
 
 def _has_ratings(X):

@@ -24,7 +24,6 @@ from .._families._gaussian import (
     blended,
     least_eigenvalue,
     packed,
-    packed_fisher_product,
     unpacked,
 )
 from ..model import LocalStep, Powers, Stopped, all_finite
@@ -105,6 +104,8 @@ class MatrixFactorizationModel(FactorizationModel):
     ``user_noise``, each user has a separate noise variance.
     """
 
+    entry_names = ("value",)
+
     def __init__(
         self,
         n_components,
@@ -126,6 +127,9 @@ class MatrixFactorizationModel(FactorizationModel):
         self.user_noise = self.keeps_local = user_noise
         self.n_local = self.n_own + 2 * user_noise  # shape and rate of the noise
         self.width = _kernels.table_width(n_components, biases, self.dtype)
+        self.table_shape = n_features, self.width
+        self.user_widths = self.n_natural, 2
+        self.vector_width = n_components + 2
         self.block_size = self._rows_of_block(
             self.width * self.dtype.itemsize,
             ITEMS_PER_ROW,
@@ -383,9 +387,6 @@ class MatrixFactorizationModel(FactorizationModel):
         least = least_eigenvalue(target, self.n_own, globals_)  # relative to globals_
         return math.inf if least > 0 else 1 / (1 - least)
 
-    def is_valid(self, globals_):
-        return bool(least_eigenvalue(globals_, self.n_own) > 0)
-
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         counts = hyper.item_counts + statistics.item_counts
         hyper = hyper._replace(item_counts=counts)
@@ -404,10 +405,10 @@ class MatrixFactorizationModel(FactorizationModel):
             )
         return hyper
 
-    def fisher_product(self, globals_, vector):
-        direction = self.from_natural_parameters(vector)
-        items = self.gaussians(globals_, with_covariances=True)
-        return packed_fisher_product(items.means, items.covariances, direction).ravel()
+    def covariances(self, natural):
+        """Return the covariances of users or items from their natural parameters."""
+        covariances = self.gaussians(natural, with_covariances=True).covariances
+        return unpacked(covariances, self.n_own)
 
     # -- objectives ------------------------------------------------------------------
     def log_partition(
@@ -453,3 +454,27 @@ class MatrixFactorizationModel(FactorizationModel):
         means, squares = self.moments(block, prepared, posterior, own_rows)
         variances = np.maximum(squares - means**2, 0.0)
         return prepared.hyper.global_mean + means, variances
+
+    def shares(self, prepared, query, item):
+        entries, (natural, _) = query.entries, query.posteriors
+        values = entries.values.astype(self.dtype)
+        sums = _kernels.own_sums(
+            np.arange(len(values) + 1),
+            entries.items,
+            values - self.dtype.type(prepared.hyper.global_mean),
+            None,
+            prepared.items.table,
+            self.n_components,
+            self.biases,
+            self.stop,
+        )
+        # factor of the ratings in the posterior precision of the user
+        squares = sums[:, : self.n_packed].sum(axis=0)
+        prior = prepared.hyper.users.natural()[: self.n_packed]
+        scale = (natural[0, : self.n_packed] - prior) @ squares
+        scale /= max(squares @ squares, np.finfo(float).tiny)
+        linear = scale * sums[:, self.n_packed : self.n_natural]
+        vector = prepared.items.means[item].copy()
+        vector[self.n_components :] = 1.0  # multiplies the bias of the user
+        covariance = self.covariances(natural)[0].astype(self.dtype).astype(np.float64)
+        return linear @ (covariance @ vector)
