@@ -170,6 +170,8 @@ def test_categories_are_indicators_and_the_fit_does_not_change(fitted):
     reference = other.shares(columns[[2, 0]])
     pandas.testing.assert_frame_equal(shares, reference)
     table = regression.table()
+    has_0 = (table["low"] <= 0) & (table["high"] >= 0)
+    np.testing.assert_array_equal(has_0, table["p_value"] > 0.05)
     assert table.shape == (20, 8)
     assert (table["low"] < table["coef"]).all() and (
         table["high"] > table["coef"]

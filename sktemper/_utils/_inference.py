@@ -6,6 +6,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import gammaln
 
+from ._arguments import check_interval
+
 #: Number of permutations of the residuals of rows.
 N_PERMUTATIONS = 1999
 #: Seed of permutations where a function has no ``random_state``.
@@ -93,10 +95,23 @@ class Permuted(NamedTuple):
         """Return linear combinations of the outcomes."""
         return Permuted(*(part @ matrix for part in self[:2]), *self[2:])
 
-    def stretch(self, level):
-        """Return quantiles of absolute deviations, relative to standard deviations."""
-        spread = np.sqrt((self.deviations**2).mean(axis=0))
-        return self.quantile(level) / np.maximum(spread, TINY)
+    def uncertainty(self, values, errors, interval, freedom=np.inf, stretches=False):
+        """Return columns of a table of values and errors, (n_outcomes, n_estimates).
+
+        Deviations have at least the standard deviations ``errors`` if it ``stretches``.
+        They test the values whose intervals they are, and `p_values` the estimates, so
+        that an interval has 0 inside if and only if the p-value is large.
+        """
+        check_interval(interval)
+        deviations = self.deviations.transpose(0, 2, 1)
+        if stretches:
+            spread = np.sqrt((deviations**2).mean(axis=0))
+            ratio = np.maximum(errors / np.maximum(spread, TINY), 1.0)
+            deviations = deviations * ratio
+        half = np.quantile(np.abs(deviations), interval, axis=0, method="higher")
+        own = exceedance(values**2, deviations**2, self.least)
+        p_value = np.maximum(self.p_values().T, own)
+        return uncertainty(values, errors, half, interval, freedom, p_value)
 
     def p_values(self):
         """Return the p-value of each estimate, 0 if permutations do not test it."""
@@ -167,14 +182,16 @@ def uncertainty(values, errors, half, interval, freedom=np.inf, p_value=0.0):
     """Return flat columns of a table, with p-values of the t distribution.
 
     Intervals are at least as wide as ``half`` on each side, and p-values at least as
-    large as ``p_value``.
+    large as ``p_value``.  An interval contains 0 if the p-value is above its level.
     """
     half = np.maximum(half, stats.t.ppf(0.5 * (1.0 + interval), freedom) * errors)
     z = values / np.maximum(errors, TINY)
+    p_value = np.maximum(2.0 * stats.t.sf(np.abs(z), freedom), p_value)
+    half = np.where(p_value > 1.0 - interval, np.maximum(half, np.abs(values)), half)
     columns = {
         "stderr": errors,
         "z": z,
-        "p_value": np.maximum(2.0 * stats.t.sf(np.abs(z), freedom), p_value),
+        "p_value": p_value,
         "low": values - half,
         "high": values + half,
     }

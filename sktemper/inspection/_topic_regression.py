@@ -82,16 +82,14 @@ class TopicRegression(Tabular):
             the topics of one column is at most .05.  `tests` has one p-value of
             several columns, such as those of a spline.
         """
-        check_interval(interval)
         n_topics, n_coefficients = self.coef_.shape
         permuted = self._permuted.of(self._design.units)
-        half, p_value = permuted.quantile(interval).T, permuted.p_values().T
         freedom = self.n_samples - n_coefficients
         columns = {
             "topic": np.repeat(np.arange(n_topics), n_coefficients),
             "covariate": self.names * n_topics,
             "coef": self.coef_.ravel(),
-            **uncertainty(self.coef_, self.stderr_, half, interval, freedom, p_value),
+            **permuted.uncertainty(self.coef_, self.stderr_, interval, freedom),
         }
         names = "topic", "covariate", "coef", "stderr", "low", "high", "p_value"
         columns = {name: columns[name] for name in names}

@@ -17,10 +17,10 @@ from sklearn.utils import (
 from sklearn.utils.validation import _check_sample_weight
 
 from .._estimator._problems import validated_weight
-from .._utils._arguments import check_interval, is_integer, refuse
+from .._utils._arguments import is_integer, refuse
 from .._utils._design import MOST_CONDITION, Design, check_dense
 from .._utils._frames import Tabular, check_same_rows, data_frame
-from .._utils._inference import SEED, Permuted, uncertainty
+from .._utils._inference import SEED, Permuted
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 
 #: A component with a smaller sum of posteriors counts as empty.
@@ -98,7 +98,7 @@ class ClassRegression(Tabular):
             "class": np.repeat(self.classes[others], len(self.names)).tolist(),
             "covariate": self.names * len(others),
             "coef": coef.ravel(),
-            **_uncertainty(coef, error, permuted, interval),
+            **permuted.uncertainty(coef, error, interval, stretches=True),
             "odds_ratio": odds_ratio,
         }
         return data_frame(output, columns)
@@ -151,19 +151,9 @@ class ClassRegression(Tabular):
             "class": np.repeat(self.classes, effects.shape[1]).tolist(),
             "covariate": self.names[1:] * len(free),
             "effect": effects.ravel(),
-            **_uncertainty(effects, errors, permuted, interval),
+            **permuted.uncertainty(effects, errors, interval, stretches=True),
         }
         return data_frame(output, columns)
-
-
-def _uncertainty(values, errors, permuted, interval):
-    """Return columns of a table, for estimates by class."""
-    check_interval(interval)
-    stretch, of_rare = permuted.stretch(interval).T, permuted.quantile(interval).T
-    half, p_value = np.maximum(stretch * errors, of_rare), permuted.p_values().T
-    is_unclear = p_value > 1.0 - interval  # an interval then contains 0
-    half = np.where(is_unclear, np.maximum(half, np.abs(values)), half)
-    return uncertainty(values, errors, half, interval, p_value=p_value)
 
 
 def _effects(design, Z, weight, coef):
