@@ -385,7 +385,7 @@ def test_dates_are_the_same_in_all_containers(unit):
     polars = pytest.importorskip("polars")
     days = polars.Series("x0", dates.astype("datetime64[us]")).cast(polars.Date)
     kinds += [days, days.to_frame(), days.cast(polars.Datetime).to_frame()]
-    kinds.append(days.to_list())
+    kinds += [days.to_list(), list(dates)]
     lda = AnnealedLDA(3, max_iter=2, random_state=0)
     expected = clone(lda).fit(X, covariates=cells).transform(X, covariates=cells)
     for covariates in kinds:

@@ -788,6 +788,17 @@ def test_parts_of_text_have_the_categories_of_all_parts():
     np.testing.assert_array_equal(np.concatenate(filled), X)
 
 
+def test_categories_that_are_dates_are_equal_in_all_types():
+    days = np.array(["2020-01-01", "2021-01-01"] * 30, dtype="datetime64[D]")
+    kinds = [days.astype("datetime64[ns]"), days.tolist()]
+    frames = [pd.DataFrame({"a": pd.Categorical(one), "b": 1.0}) for one in kinds]
+    for frame in frames:
+        mixture = few_steps().fit(frame)
+        expected = mixture.predict_proba(frame)
+        for other in [*frames, frame.assign(a=days.astype(str))]:  # without a warning
+            np.testing.assert_array_equal(mixture.predict_proba(other), expected)
+
+
 # -- labels of columns -----------------------------------------------------------------
 
 

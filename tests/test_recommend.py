@@ -224,6 +224,19 @@ def test_labels_of_polars_and_of_numbers():
         model.recommend([0, 9, 1], n_items=2)
 
 
+def test_labels_that_are_dates_are_equal_in_all_units():
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    nanoseconds = days.astype("datetime64[ns]")
+    kinds = [days, nanoseconds, pd.Series(nanoseconds), days.tolist(), list(days)]
+    for users in kinds:
+        X = interactions_matrix(users, ["a", "b"])
+        model = ImplicitFactorization(1, max_iter=50, random_state=0, tol=1).fit(X)
+        for others in kinds:
+            new = interactions_matrix(others, ["a", "b"], user_labels=X.user_labels)
+            np.testing.assert_array_equal(new.toarray(), X.toarray())
+            assert model.recommend(others[1:], n_items=1)["item"].tolist() == ["a"]
+
+
 def test_unknown_names_are_listed(fitted):
     model = fitted.model
     with pytest.raises(ValueError, match="Unknown users: 'ann', 'bob'"):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Set
 import numpy as np
 from scipy import sparse
 
+from .._utils._dates import as_moment
 from .._utils._frames import frame_labels
 from .._utils._validation import check_unmasked
 
@@ -185,6 +186,13 @@ def label_array(values):
     return labels
 
 
+def label_keys(labels):
+    """Return labels as a list, in which equal dates are equal whatever their types."""
+    if labels.dtype.kind in "MO":
+        return list(map(as_moment, labels))
+    return labels.tolist()
+
+
 def listed(labels):
     """Return a text that lists labels, at most `MOST_NAMED` of them."""
     more = len(labels) - MOST_NAMED
@@ -226,10 +234,11 @@ class LabelIndex:
             return self._checked_positions(wanted)
         if self._by_label is None:
             self._by_label = self._positions_by_label()
-        found = [self._by_label.get(label, -1) for label in wanted.tolist()]
+        keys = label_keys(wanted)
+        found = [self._by_label.get(label, -1) for label in keys]
         if wanted.dtype.kind == "f" and self.labels.dtype.kind != "f":
             self._check_floats(wanted)
-        unknown = [w for w, p in zip(wanted.tolist(), found, strict=True) if p < 0]
+        unknown = [w for w, p in zip(keys, found, strict=True) if p < 0]
         if unknown:
             self._refuse(unknown)
         found = np.array(found, dtype=np.intp)
@@ -258,7 +267,7 @@ class LabelIndex:
             )
 
     def _positions_by_label(self):
-        labels = self.labels.tolist()
+        labels = label_keys(self.labels)
         positions = {label: position for position, label in enumerate(labels)}
         if len(positions) < len(labels):
             twice = [labels[i] for i in range(len(labels)) if positions[labels[i]] != i]

@@ -1,7 +1,7 @@
 """Dates and times: of documents on an axis, and of the rows of a stream."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from numbers import Number, Real
 
 import numpy as np
@@ -27,6 +27,22 @@ def without_zone(date):
     if getattr(date, "tzinfo", None) is None:
         return date, None
     return date.replace(tzinfo=None), date.utcoffset()
+
+
+def as_moment(value):
+    """Return a date of any type as a `datetime`, and other values unchanged.
+
+    Moments are equal, as keys too, whatever the type and unit of the date was.  Dates
+    are times at midnight, as in pandas and NumPy; those that a `datetime` cannot
+    represent do not change.
+    """
+    if isinstance(value, np.datetime64):
+        moment = value.astype("datetime64[us]")
+        is_exact = isinstance(moment.item(), datetime) and moment == value
+        return moment.item() if is_exact else value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, datetime.min.time())
+    return value
 
 
 def is_beyond(dates):

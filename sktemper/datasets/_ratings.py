@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions
 
-from .._ranking._labels import label_array, labelled, listed
+from .._ranking._labels import label_array, label_keys, labelled, listed
 from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
@@ -247,10 +247,10 @@ def _encoded(values, labels, unknown, kind):
     if labels is None:
         return codes, distinct
     labels = labels_of(labels, f"{kind}_labels")
-    places = {label: place for place, label in enumerate(labels.tolist())}
+    places = {label: place for place, label in enumerate(label_keys(labels))}
     if len(places) < len(labels):
         raise ValueError(f"{kind}_labels has labels that occur twice.")
-    positions = [places.get(label, -1) for label in distinct.tolist()]
+    positions = [places.get(label, -1) for label in label_keys(distinct)]
     positions = np.array(positions, dtype=np.int64)
     missing = distinct[positions < 0].tolist()
     if unknown == "error" and missing:

@@ -4,14 +4,13 @@ The equations are in doc/mathematics/lda.md.
 """
 
 import math
-from datetime import date, datetime
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammaln, psi, xlogy
 
-from .._utils._dates import MISSING
+from .._utils._dates import MISSING, as_moment
 from .._utils._frames import as_frame, is_frame
 from .._utils._notices import warn
 from .._utils._validation import check_unmasked
@@ -223,13 +222,7 @@ def columns_of_covariates(covariates):
         columns = values.T.tolist()
     if not names:
         raise ValueError("covariates has no columns.")
-    return names, [list(map(_as_time, column)) for column in columns]
-
-
-def _as_time(value):
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return datetime.combine(value, datetime.min.time())
-    return value
+    return names, [list(map(as_moment, column)) for column in columns]
 
 
 def _check_known(name, values):

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from datetime import datetime, time
 from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._utils._cache import read_only
+from .._utils._dates import as_moment
 from .._utils._frames import is_polars
 from .._utils._values import INEXACT
 from ._shapes import FEW_VALUES, shape_of
@@ -279,8 +281,12 @@ def _places(values, categories):
 def _readings(value):
     """Return the texts that represent a value, the most common one first.
 
-    A float that came from single precision also reads as the shorter number.
+    A float that came from single precision also reads as the shorter number, and a time
+    at midnight as the date.
     """
+    if isinstance(moment := as_moment(value), datetime):
+        is_day = moment == datetime.combine(moment, time.min, moment.tzinfo)
+        return str(value), str(moment), *([str(moment.date())] if is_day else [])
     if isinstance(value, bool) or not isinstance(value, int | float):
         return (str(value),)
     number = float(value)
