@@ -235,6 +235,15 @@ def rows_with(values, shape, dtype, is_sparse):
     return rows
 
 
+def joined(found):
+    """Return matrices of a list, one below the other."""
+    if len(found) == 1:
+        return found[0]
+    if sparse.issparse(found[0]):
+        return sparse.vstack(found, format="csr")
+    return np.concatenate(found)
+
+
 class Data:
     """Rows of data in parts with the same columns.
 
@@ -349,12 +358,7 @@ class Data:
 
     def rows(self, rows):
         """Return some rows, sorted by their parts, as one matrix in memory."""
-        found = [part.rows(chosen) for part, chosen, _ in self.groups(rows)]
-        if len(found) == 1:
-            return found[0]
-        if sparse.issparse(found[0]):
-            return sparse.vstack(found, format="csr")
-        return np.concatenate(found)
+        return joined([part.rows(chosen) for part, chosen, _ in self.groups(rows)])
 
     def take(self, model, rows):
         """Return some rows, sorted by their parts, as one block of a model."""

@@ -14,10 +14,11 @@ try:
 except ImportError as error:
     raise missing_packages("sktemper.dask", ("dask", "distributed"), "dask") from error
 
-from ._counts import counts
-from ._fit import fit, partial_fit
-from ._fitted_functions import (
+from ._functions import (
+    counts,
+    fit,
     lower_bound,
+    partial_fit,
     predict,
     predict_proba,
     score,

@@ -7,9 +7,16 @@ import dask
 import distributed
 import numpy as np
 from dask.delayed import Delayed
-from scipy import sparse
 
-from .._engine._data import ByRows, Data, InMemory, Source, check_widths, rows_with
+from .._engine._data import (
+    ByRows,
+    Data,
+    InMemory,
+    Source,
+    check_widths,
+    joined,
+    rows_with,
+)
 from .._utils._notices import warn
 from . import _remote
 from ._cluster import Cluster
@@ -22,12 +29,6 @@ MOST_HELD = 100_000
 #: With more than `MOST_SINGLE_ROWS` rows, a pass visits `ROWS_TOGETHER` neighbouring
 #: rows together.
 MOST_SINGLE_ROWS, ROWS_TOGETHER = 10**7, 256
-
-
-def _is_among(rows, known):
-    """Return whether all rows are among the known rows, an increasing array."""
-    places = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-    return bool((known[places] == rows).all())
 
 
 class ClusterPart(ByRows):
@@ -93,26 +94,25 @@ class ClusterData(Data):
 
     def groups(self, rows=None):
         """Yield the parts with some rows, from this process if it holds them."""
-        groups = super().groups(rows)
-        return self._held_groups(groups) if self._has_here(rows) else groups
+        is_here = self._has_here(rows)
+        for part, chosen, places in super().groups(rows):
+            if is_here:
+                known, part = self._held[1][part.number]
+                chosen = np.searchsorted(known, chosen)
+            yield part, chosen, places
 
     def _has_here(self, rows):
-        held = self._held
-        return held is not None and rows is not None and _is_among(rows, held[0])
-
-    def _held_groups(self, groups):
-        for part, chosen, places in groups:
-            known, part_here = self._held[1][part.number]
-            yield part_here, np.searchsorted(known, chosen), places
+        return (
+            self._held is not None
+            and rows is not None
+            and np.isin(rows, self._held[0]).all()
+        )
 
     def rows(self, rows):
         if self._has_here(rows):
             return super().rows(rows)
-        asked = [(part, chosen) for part, chosen, _ in self.groups(rows)]
-        found = self.fetched(asked)
-        if sparse.issparse(found[0]):
-            return sparse.vstack(found, format="csr")
-        return np.concatenate(found)
+        groups = super().groups(rows)
+        return joined(self.fetched([(part, chosen) for part, chosen, _ in groups]))
 
     def fetched(self, asked):
         cluster = self.cluster

@@ -2,9 +2,11 @@
 
 import math
 import zlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from .._utils._linalg import entries_of_rows
 
 #: Number of values that are checked at a time.
 LOOKED_AT_ONCE = 2**16
@@ -27,37 +29,33 @@ def smallest(low, high):
 
 
 class RowBlock(NamedTuple):
-    """Rows to be written.
+    """Rows to be written, or the arrays of a shard.
 
-    Sparse data have the column ``indices`` of their entries, and ``counts``, the number
-    of entries of each row.  Dense data are the matrix ``data``.
+    Sparse data have the arrays of a CSR matrix.  Dense data are the matrix ``data``.
     """
 
-    data: np.ndarray
     n_features: int
-    indices: Any = None
-    counts: Any = None
+    data: np.ndarray
+    indices: np.ndarray | None = None
+    indptr: np.ndarray | None = None
 
     @property
-    def n_rows(self):
-        return len(self.data if self.counts is None else self.counts)
+    def shape(self):
+        rows = self.data if self.indptr is None else self.indptr[1:]
+        return len(rows), self.n_features
 
     @classmethod
     def from_csr(cls, X, data):
         """Return a block with the indices of a CSR matrix and the values ``data``."""
         indices = X.indices.astype(index_dtype(X.shape[1]), copy=False)
-        return cls(data, X.shape[1], indices, np.diff(X.indptr))
+        return cls(X.shape[1], data, indices, X.indptr)
 
-    def rows(self, start, stop):
-        if self.counts is None:
-            return self._replace(data=self.data[start:stop])
-        first = int(self.counts[:start].sum())
-        entries = slice(first, first + int(self.counts[start:stop].sum()))
-        return self._replace(
-            data=self.data[entries],
-            indices=self.indices[entries],
-            counts=self.counts[start:stop],
-        )
+    def rows(self, rows):
+        """Return a block with a slice of the rows."""
+        if self.indptr is None:
+            return self._replace(data=self.data[rows])
+        starts, columns, values = entries_of_rows(self, rows)
+        return RowBlock(self.n_features, values, columns, starts)
 
 
 def summary(block):
@@ -75,7 +73,7 @@ def summary(block):
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.nansum(data, dtype=np.float64 if is_float else np.int64).item()
     return {
-        "rows": block.n_rows,
+        "rows": block.shape[0],
         "entries": data.size,
         "dtype": data.dtype.name,
         "least": least,

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from .._engine._data import ByRows
+from .._engine._data import ByRows, joined
 from .._utils._linalg import entries_of_rows
 from .._utils._sklearn import csr_container
 from ._folder import META, generation_folder, read_meta
@@ -119,11 +119,9 @@ class Group(ByRows):
             found.append(self.shards[number].rows(own, self.visit))
         if len(found) == 1:
             return found[0]
-        back = np.argsort(np.concatenate(places))
-        if isinstance(found[0], np.ndarray):
-            return np.concatenate(found)[back]
-        block = sparse.vstack(found, format="csr")[back]
-        block.has_canonical_format = True
+        block = joined(found)[np.argsort(np.concatenate(places))]
+        if sparse.issparse(block):
+            block.has_canonical_format = True
         return block
 
 
@@ -200,7 +198,7 @@ if hasattr(os, "register_at_fork"):  # no thread of a child can release old lock
 
 
 def opened(shard, visit=None):
-    """Return the `Maps` of a shard, opened again if its files have changed."""
+    """Return the arrays of a shard, opened again if its files have changed."""
     with _locks.setdefault(shard, threading.Lock()):
         last_visit, looked, seen = _looks.get(shard, (None, 0.0, None))
         now = time.monotonic()

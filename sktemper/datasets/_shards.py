@@ -1,14 +1,13 @@
 """Files of shards, and their writer, which continues an interrupted conversion."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._utils._arguments import WholeNumber
 from .._utils._notices import warn
-from ._blocks import index_dtype, joined, summary
+from ._blocks import RowBlock, index_dtype, joined, summary
 from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import NAMES
 from ._lines import LARGEST_SIZE
@@ -18,19 +17,6 @@ from ._lines import LARGEST_SIZE
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
 #: Constraints of parameters that all writers have.
 PARAMETERS = {"shard_rows": [WholeNumber(1), None], "overwrite": ["boolean"]}
-
-
-class Maps(NamedTuple):
-    """The arrays of a shard, mapped from disk; dense data have only ``data``."""
-
-    n_features: int
-    data: np.ndarray
-    indices: np.ndarray | None = None
-    indptr: np.ndarray | None = None
-
-    @property
-    def shape(self):
-        return len(self.indptr) - 1, self.n_features
 
 
 class ShardFiles:
@@ -51,17 +37,17 @@ class ShardFiles:
         self.types = list(types.values())
 
     def mapped(self):
-        """Return `Maps`, after a check of the sizes, types and shapes of the files."""
+        """Return a `RowBlock`, after a check of the files' sizes, types and shapes."""
         files = zip(self.paths, self.types, strict=True)
         maps = (np.asarray(open_npy(path, *types)) for path, types in files)
-        return Maps(self.n_features, *maps)
+        return RowBlock(self.n_features, *maps)
 
     def write(self, blocks):
         """Write blocks to the files, and return the files' checksums."""
         arrays = [[block.data for block in blocks]]
         if not self.is_dense:
             arrays.append([block.indices for block in blocks])
-            counts = np.concatenate([[0], *(block.counts for block in blocks)])
+            counts = np.concatenate([[0], *(np.diff(b.indptr) for b in blocks)])
             arrays.append([np.cumsum(counts, dtype=np.int64)])
         return [
             write_npy(path, chunks, *types)
@@ -197,17 +183,18 @@ class ShardWriter:
         if self.names is not None:
             self._check_names(self.names)
         if self.shard_rows is None:
-            per_row = max(block.data.size / block.n_rows, 1)
+            per_row = max(block.data.size / block.shape[0], 1)
             rows = 2 ** int(np.log2(ENTRIES_OF_SHARD / per_row + 1))
             self.shard_rows = int(np.clip(rows, FEWEST_ROWS, MOST_ROWS))
 
     def _add(self, number, block, first):
         """Add the rows of a block from row ``first`` on, and write full shards."""
-        while first < block.n_rows:
+        n_rows = block.shape[0]
+        while first < n_rows:
             if self.buffered == self.shard_rows:
                 self._cut((number, first))
-            stop = min(first + self.shard_rows - self.buffered, block.n_rows)
-            self.blocks.append(block.rows(first, stop))
+            stop = min(first + self.shard_rows - self.buffered, n_rows)
+            self.blocks.append(block.rows(slice(first, stop)))
             self.buffered += stop - first
             first = stop
 

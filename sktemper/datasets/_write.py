@@ -275,7 +275,7 @@ class ArrayBatches:
             ensure_all_finite="allow-nan",
             input_name=f"batch {number}",
         )
-        return RowBlock(X, X.shape[1])
+        return RowBlock(X.shape[1], X)
 
     def after(self, X):
         pass

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
 
 from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
@@ -99,9 +98,7 @@ def write_ratings(
         "duplicates": duplicates,
     }
     with writing(folder, settings, overwrite) as target:
-        runs = _Runs(target.files)
-        runs.gather(batches)
-        merge = _Merge(target.files, runs, duplicates)
+        merge = _Merge(target.files, _runs(target.files, batches), duplicates)
         writer = ShardWriter(target, "ratings", shard_rows)
         writer.write(merge.ranges(), lambda triples, _: (len(triples), 0), merge.block)
         writer.finish(files=merge.write_labels())
@@ -111,54 +108,43 @@ def write_ratings(
 # -- runs ----------------------------------------------------------------------------
 
 
-class _Runs:
-    """Triples on disk, in runs that are each sorted by user."""
+def _runs(folder, batches):
+    """Write the triples to files, each sorted by users, and return their paths."""
+    paths, gathered, n_bytes, kinds = [], [], 0, {}
+    for number, batch in enumerate(batches):
+        triples = triples_of(batch, number)
+        if len(triples[0]) == 0:
+            continue
+        for name, labels in zip(("users", "items"), triples, strict=False):
+            kind = "strings" if labels.dtype.kind == "U" else "numbers"
+            before = kinds.setdefault(name, kind)
+            if kind != before:
+                raise TypeError(
+                    f"Batch {number} has {name} that are {kind}; before they were "
+                    f"{before}."
+                )
+        gathered.append(triples)
+        n_bytes += sum(column.nbytes for column in triples)
+        if n_bytes >= BYTES_AT_ONCE:
+            paths.append(_written(folder, len(paths), gathered))
+            gathered, n_bytes = [], 0
+    if gathered:
+        paths.append(_written(folder, len(paths), gathered))
+    if not paths:
+        raise ValueError("The batches have no ratings.")
+    return paths
 
-    def __init__(self, folder):
-        self.folder, self.paths, self.kinds = folder, [], {}
 
-    def gather(self, batches):
-        """Write the triples of batches."""
-        gathered, n_bytes = [], 0
-        for number, batch in enumerate(batches):
-            triples = users, items, ratings = triples_of(batch, number)
-            if len(ratings) == 0:
-                continue
-            self._check_kind("users", users, number)
-            self._check_kind("items", items, number)
-            gathered.append(triples)
-            n_bytes += sum(column.nbytes for column in triples)
-            if n_bytes >= BYTES_AT_ONCE:
-                self._write(gathered)
-                gathered, n_bytes = [], 0
-        if gathered:
-            self._write(gathered)
-        if not self.paths:
-            raise ValueError("The batches have no ratings.")
-
-    def _check_kind(self, name, labels, number):
-        kind = "strings" if labels.dtype.kind == "U" else "numbers"
-        before = self.kinds.setdefault(name, kind)
-        if kind != before:
-            raise TypeError(
-                f"Batch {number} has {name} that are {kind}; before they were {before}."
-            )
-
-    def _write(self, triples):
-        columns = [np.concatenate(column) for column in zip(*triples, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        names = "user", "item", "rating"
-        columns = dict(zip(names, columns, strict=True))
-        run = np.empty(len(order), [(name, columns[name].dtype) for name in names])
-        for name in names:
-            run[name] = columns[name][order]
-        path = self.folder / f"run-{len(self.paths):05d}.npy"
-        write_npy(path, [run], run.dtype, run.shape)
-        self.paths.append(path)
-
-    def __iter__(self):
-        """Iterate over the runs, each mapped from disk."""
-        return map(open_npy, self.paths)
+def _written(folder, number, triples):
+    columns = [np.concatenate(column) for column in zip(*triples, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    named = list(zip(("user", "item", "rating"), columns, strict=True))
+    run = np.empty(len(order), [(name, column.dtype) for name, column in named])
+    for name, column in named:
+        run[name] = column[order]
+    path = folder / f"run-{number:05d}.npy"
+    write_npy(path, [run], run.dtype, run.shape)
+    return path
 
 
 # -- ranges --------------------------------------------------------------------------
@@ -167,29 +153,32 @@ class _Runs:
 class _Merge:
     """Division of the triples of all runs into ranges of users."""
 
-    def __init__(self, folder, runs, duplicates):
-        self.folder, self.runs, self.duplicates = folder, runs, duplicates
-        self.n_ranges, self.n_users, self.user_dtypes = 0, 0, []
-        items, looked_at = [], []
-        for run in runs:
+    def __init__(self, folder, paths, duplicates):
+        self.folder, self.paths, self.duplicates = folder, paths, duplicates
+        self.users, items, looked_at = [], [], []
+        for run in self.runs():
             items = [np.unique(np.concatenate([*items, np.unique(run["item"])]))]
             looked_at.append(run["user"][::LOOKED_AT])
         self.items = items[0]
         self.starts = self._starts(np.sort(np.concatenate(looked_at)))
 
+    def runs(self):
+        """Iterate over the runs, each mapped from disk."""
+        return map(open_npy, self.paths)
+
     def _starts(self, users):
         """Return the start of each range in each run, and the length of each run."""
-        row_bytes = max(run.itemsize for run in self.runs)
+        row_bytes = max(run.itemsize for run in self.runs())
         step = max(BYTES_AT_ONCE // (row_bytes * LOOKED_AT), 1)
         bounds = np.unique(users[step::step])
-        inner = [np.searchsorted(run["user"], bounds) for run in self.runs]
-        lengths = [len(run) for run in self.runs]
+        inner = [np.searchsorted(run["user"], bounds) for run in self.runs()]
+        lengths = [len(run) for run in self.runs()]
         return np.column_stack([np.zeros_like(lengths), inner, lengths])
 
     def ranges(self):
         """Yield the triples of each range; equal pairs are in the order of batches."""
         for first, last in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
-            ends = zip(self.runs, first, last, strict=True)
+            ends = zip(self.runs(), first, last, strict=True)
             triples = np.concatenate([run[start:stop] for run, start, stop in ends])
             if len(triples):
                 yield triples
@@ -204,16 +193,14 @@ class _Merge:
         keys, ratings = merged(keys[order], ratings, self.duplicates, both)
         path = self.folder / f"users-{number:05d}.npy"
         write_npy(path, [labels], labels.dtype, labels.shape)
-        self.n_ranges, self.n_users = number + 1, self.n_users + len(labels)
-        self.user_dtypes.append(labels.dtype)
+        self.users.append((path, labels.dtype, len(labels)))
         X = csr_of_keys(keys, ratings, (len(labels), len(self.items)))
-        return RowBlock.from_csr(sparse.csr_array(X), X.data)
+        return RowBlock.from_csr(X, X.data)
 
     def write_labels(self):
         """Write the labels of users and of items; return a dict of files' checksums."""
-        paths = (self.folder / f"users-{n:05d}.npy" for n in range(self.n_ranges))
-        users = (open_npy(path) for path in paths)
-        users = users, np.result_type(*self.user_dtypes), (self.n_users,)
+        paths, dtypes, sizes = zip(*self.users, strict=True)
+        users = map(open_npy, paths), np.result_type(*dtypes), (sum(sizes),)
         items = [self.items], self.items.dtype, self.items.shape
         return {
             name: write_npy(self.folder / name, *labels)
