@@ -52,7 +52,6 @@ class TrialSteps(Steps):
         self.batch, self._units_of_batch = batch, problem.units(batch.rows)
         is_random = problem.model.is_random
         self._random = generator(trial.seed, 0) if is_random else None
-        self._last_blocks = LastCall(operator.eq)
         self._first_half = None
         trial.progress.steps = trial.progress.samples = 0
 
@@ -106,19 +105,6 @@ class TrialSteps(Steps):
 
     def _draws(self, batch):
         return (self._random, *self._units_of_batch)
-
-    def _blocks(self, batch, inputs):
-        """Return the blocks of a step, cached if equal to the last step's blocks."""
-        model, powers = self.problem.model, inputs.powers
-        are_common = not any(isinstance(power, np.ndarray) for power in powers)
-        if not are_common or model.is_random or model.keeps_local:
-            return super()._blocks(batch, inputs)
-
-        def listed(_):
-            blocks = self.problem.blocks(batch, inputs, self.state)
-            return [(part, list(own)) for part, own in blocks]
-
-        return self._last_blocks.result(powers, listed)
 
 
 # -- moves: proposals are fitted to a part of the rows, then tested on more rows -------

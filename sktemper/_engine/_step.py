@@ -171,14 +171,11 @@ class Steps:
             inputs,
             self.policies.tempering,
             self.state,
-            self._blocks(batch, inputs),
+            self.problem.blocks(batch, inputs, self.state),
         )
         if not all_finite(local.bound, local.score):
             raise IllDefined()
         return inputs, local
-
-    def _blocks(self, batch, inputs):
-        return self.problem.blocks(batch, inputs, self.state)
 
     def _draws(self, batch):
         """Return a generator or None, and the units of rows and their number."""

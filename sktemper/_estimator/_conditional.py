@@ -128,8 +128,7 @@ def _places(x):
 
 def _floats(places):
     """Return the inverse of `_places`."""
-    bits = np.where(places < 0, np.iinfo(np.int64).min - places, places)
-    return bits.view(np.float64)
+    return _places(places.view(np.float64)).view(np.float64)
 
 
 class Exponential:

@@ -9,7 +9,6 @@ from scipy.sparse import issparse
 from .._utils._notices import warn_once
 from .._utils._validation import (
     LARGEST_COUNT,
-    check_counts,
     check_data,
     check_training_counts,
 )
@@ -140,10 +139,6 @@ def validate_training_counts(estimator, X, reset):
             UserWarning,
         )
     return X
-
-
-def check_weighted_counts(estimator, X, sample_weight):
-    check_counts(X, sample_weight)
 
 
 def inspect_counts(estimator, data, fresh):

@@ -66,8 +66,8 @@ from ._problems import (
     training_settings,
     valid_data,
     valid_weights,
-    validated_weight,
     warn_of_weights,
+    weights_of_rows,
     workers_for,
 )
 
@@ -665,8 +665,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _mean_score(self, X, sample_weight, labels=None):
         self._check_rows(X, sample_weight)
         scores, n_held_out = self._predictive_scores(X, labels)
-        weight = validated_weight(sample_weight, scores)
-        weight = np.ones_like(scores) if weight is None else weight
+        weight = weights_of_rows(sample_weight, scores)
         total = (weight * n_held_out).sum()
         error = self._rounding_of_scores * np.finfo(self.state_.dtype).eps
         if total <= error * weight[n_held_out > 0].sum():

@@ -28,7 +28,7 @@ from ._choices import choices_of
 from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator
-from ._problems import validated_weight
+from ._problems import weights_of_rows
 from ._streams import alarms, clear_memory, prevalence, renewals
 
 #: A component is active if its total responsibility is above this value.
@@ -126,13 +126,8 @@ def _deviance(estimator, X, sample_weight):
     """Return minus twice the log-likelihood, and the number of samples."""
     estimator._check_rows(X, sample_weight)
     scores = estimator.score_samples(X)
-    weight = _sample_weights(scores, sample_weight)
+    weight = weights_of_rows(sample_weight, scores)
     return float(-2.0 * (weight @ scores)), float(weight.sum())
-
-
-def _sample_weights(rows, sample_weight):
-    weight = validated_weight(sample_weight, rows)
-    return np.ones(len(rows)) if weight is None else weight
 
 
 # -- mixtures -------------------------------------------------------------------------
@@ -560,7 +555,7 @@ def _entropy(mixture, X, sample_weight):
     """Return the sum of the entropies of samples, and their number."""
     mixture._check_rows(X, sample_weight)
     shares = mixture.predict_proba(X).astype(np.float64)
-    weight = _sample_weights(shares, sample_weight)
+    weight = weights_of_rows(sample_weight, shares)
     return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
 

@@ -106,6 +106,12 @@ def validated_weight(sample_weight, X):
     )
 
 
+def weights_of_rows(sample_weight, rows):
+    """Return the valid weights of rows, which are 1 by default."""
+    weight = validated_weight(sample_weight, rows)
+    return np.ones(len(rows)) if weight is None else weight
+
+
 def warn_of_weights(estimator, weight, is_fit):
     """Warn if weights leave at most one row for each component, or are equal.
 

@@ -4,20 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._engine._reservoir import Stream
+from .._engine._reservoir import Alarm, Renewal, Stream
 from ._estimator import Estimator
-
-#: Columns of `renewals_`.
-RENEWAL_COLUMNS = (
-    "sample",
-    "step",
-    "time",
-    "reason",
-    "kept",
-    "decided",
-    "gain",
-    "columns",
-)
 
 
 def _table(records, columns):
@@ -71,7 +59,7 @@ def alarms(self) -> dict[str, np.ndarray]:
     "time" is the last known time before it, or None.
     """
     stream = self._state().stream
-    return _table(() if stream is None else stream.alarms, RENEWAL_COLUMNS[:3])
+    return _table(() if stream is None else stream.alarms, Alarm._fields)
 
 
 @property
@@ -97,4 +85,4 @@ def renewals(self) -> dict[str, np.ndarray]:
     decided, in nats per observation; "columns" are the new components.
     """
     stream = self._state().stream
-    return _table(() if stream is None else stream.renewals, RENEWAL_COLUMNS)
+    return _table(() if stream is None else stream.renewals, Renewal._fields)

@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator._columns import drop_features, expand_features, widened_for
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
-    check_weighted_counts,
     inspect_counts,
     validate_counts,
     validate_training_counts,
@@ -33,7 +32,7 @@ from .._utils._frames import completed
 from .._utils._notices import warn_once
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Float, Int
-from .._utils._validation import check_numbers, check_prior
+from .._utils._validation import check_counts, check_numbers, check_prior
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..tempering import Tempering
@@ -180,7 +179,7 @@ class TemperedMultinomialMixture(_DiscreteMixture):
         self.gradient_noise = gradient_noise
 
     _validate, _validate_training = validate_counts, validate_training_counts
-    _check_weighted = check_weighted_counts
+    _check_weighted = staticmethod(check_counts)
     _inspect_training_data = inspect_counts
 
     _model = MultinomialMixtureModel

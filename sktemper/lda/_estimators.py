@@ -22,7 +22,6 @@ from .._estimator._choices import choices_of, choose
 from .._estimator._columns import drop_features, expand_features, widened_for
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
-    check_weighted_counts,
     inspect_counts,
     validate_counts,
     validate_training_counts,
@@ -50,7 +49,7 @@ from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
-from .._utils._validation import check_prior, check_sparse
+from .._utils._validation import check_counts, check_prior, check_sparse
 from ..model import Powers, Request
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -314,7 +313,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
     clear_memory, alarms_ = clear_memory, alarms
     prevalence_, renewals_ = prevalence, renewals
     _widened_for = widened_for
-    _check_weighted = check_weighted_counts
+    _check_weighted = staticmethod(check_counts)
     _inspect_training_data = inspect_counts
 
     @property
