@@ -3,8 +3,8 @@
 `_estimator` has the class that all estimators extend: parameters, `fit`, `partial_fit`
 and the methods of fitted estimators.  `_problems` makes the problem of a call from
 data, weights, times and the model, `_choices` has what a fit decides from its data,
-`_hooks` commits, callbacks and log lines of a fit, and `_pickles` what pickles store.
-`_end_of_fit` warns at the end of a fit.
+`_end_of_fit` commits, callbacks, log lines and warnings of a fit, and `_pickles` what
+pickles store.
 `_variants` has the differences between tempered, annealed and SVI+ estimators, and
 `_constructors` the parameters that they share.  `_mixtures` and `_conditional` have the
 common parts of mixtures.  `_data_checks` and `_counts` check data.

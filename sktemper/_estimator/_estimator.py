@@ -37,13 +37,13 @@ from ..tempering import Tempering, as_tempering
 from ._choices import choices_of, with_choices
 from ._constructors import complete_docstrings
 from ._end_of_fit import (
+    EstimatorHooks,
     has_converged,
     is_above_one,
     warn_if_above_one,
     warn_of_a_long_stream,
     warn_of_the_end,
 )
-from ._hooks import EstimatorHooks
 from ._pickles import (
     NOT_PICKLED,
     OF_PICKLES,
