@@ -171,6 +171,40 @@ class IllDefined(ValueError):
         super().__init__(message)
 
 
+class Fold:
+    """Sum of values from left to right, added as they arrive.
+
+    The sum of a single value is the value itself.  Values may have a method
+    ``accumulator()`` that returns an object with ``add(value)`` and ``total()``, if
+    this needs less memory or time than ``+``.  It must not change the added values.
+    """
+
+    def __init__(self):
+        self.n_values, self._total, self._has_own = 0, None, False
+
+    def add(self, value):
+        self.n_values += 1
+        if self.n_values == 1:
+            self._total = value
+        elif not hasattr(value, "accumulator"):
+            self._total = self._total + value
+        else:
+            if self.n_values == 2:
+                self._total, self._has_own = self._total.accumulator(), True
+            self._total.add(value)
+
+    def total(self):
+        """Return the sum of the values, and start a new sum."""
+        total = self._total.total() if self._has_own else self._total
+        self.n_values, self._total, self._has_own = 0, None, False
+        return total
+
+
+def compacted(value):
+    """Return the most compact form of a value; sums of compact forms are the same."""
+    return value.compacted() if hasattr(value, "compacted") else value
+
+
 @dataclass
 class LocalStep:
     """Result of the local step of one block, or the sum of several results.
@@ -294,9 +328,7 @@ class LocalStep:
 
     def compacted(self) -> LocalStep:
         """Return the same step with compact statistics."""
-        if not hasattr(self.statistics, "compacted"):
-            return self
-        return replace(self, statistics=self.statistics.compacted())
+        return replace(self, statistics=compacted(self.statistics))
 
     def accumulator(self) -> Any:
         """Return an accumulator that adds steps to this one."""
@@ -343,21 +375,14 @@ class _StepAccumulator:
     """A sum of steps, see `LocalStep.accumulator`."""
 
     def __init__(self, step):
-        self._step = step
-        self._statistics = None
-        if hasattr(step.statistics, "accumulator"):
-            self._statistics = step.statistics.accumulator()
+        self._step, self._statistics = step, Fold()
+        self._statistics.add(step.statistics)
 
     def add(self, step):
-        if self._statistics is None:
-            self._step = self._step + step
-        else:
-            self._statistics.add(step.statistics)
-            self._step = self._step._plus(step, None)
+        self._statistics.add(step.statistics)
+        self._step = self._step._plus(step, None)
 
     def total(self):
-        if self._statistics is None:
-            return self._step
         return replace(self._step, statistics=self._statistics.total())
 
 
@@ -535,14 +560,12 @@ def prepared_of(model, globals_, hyper, prepare=True):
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         try:
             prepared = model.prepare(globals_, hyper) if prepare else None
-        except IllDefined:
-            raise
-        except (ValueError, np.linalg.LinAlgError) as error:
-            # in NumPy before 1.25 LinAlgError is no ValueError
-            overflow = isinstance(error, np.linalg.LinAlgError)
-            if overflow or not all_finite(globals_, hyper):
-                raise IllDefined() from error
-            raise
+        except np.linalg.LinAlgError as error:
+            raise IllDefined() from error
+        except ValueError as error:
+            if isinstance(error, IllDefined) or all_finite(globals_, hyper):
+                raise
+            raise IllDefined() from error
         if not model.is_finite(globals_, hyper, prepared):
             raise IllDefined()
     return prepared

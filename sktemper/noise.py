@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from ._utils._arguments import Interval
 from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import Float, Int
-from .schedules import Clock, Plan, RampSchedule, Schedule, as_schedule
+from .schedules import Clock, RampSchedule, Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
@@ -45,10 +45,6 @@ class GradientNoise(Policy):
     def _is_absent(self):
         """Whether there is no noise, and rates are not reduced."""
         return type(self) is NoNoise
-
-    def resolved(self, plan: Plan) -> GradientNoise:
-        """Return the policy with each "auto" replaced by a value for the `Plan`."""
-        return self
 
     def schedule_of_sizes(self) -> Schedule | None:
         """Return the schedule of the effective batch size, or None."""

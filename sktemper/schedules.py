@@ -181,10 +181,6 @@ class Schedule(Policy):
         """Return the time from which the value is constant, or infinity; here 0."""
         return 0.0
 
-    def resolved(self, plan: Plan) -> Schedule:
-        """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
-        return self
-
     def lowest(self) -> float:
         """Return the lowest value, or infinity if it is unknown."""
         return math.inf
@@ -474,9 +470,7 @@ class StepSchedule(_Nested):
     [3.0, 3.0, 2.0, 2.0, 1.0]
     """
 
-    _parameter_constraints = {
-        "every": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints = {"every": [Interval(Real, 0, None, closed="neither")]}
 
     schedule: Schedule | None = None
     every: Float = 1000

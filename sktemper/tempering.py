@@ -17,14 +17,14 @@ from typing import Any, Literal, NamedTuple, Self
 import joblib
 import numpy as np
 from scipy.special import softmax
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from ._utils._arguments import Interval, refuse
 from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import ArrayLike, Float, Int
+from ._utils._validation import checked_floats
 from .model import ConjugateModel, LocalStep, Powers, Request
-from .schedules import HOTTEST, Clock, Plan, Schedule, as_schedule
+from .schedules import HOTTEST, Clock, Schedule, as_schedule
 
 __all__ = ["Annealing", "GlobalTempering", "LocalTempering", "Tempering", "Untempered"]
 
@@ -84,8 +84,13 @@ class Tempering(Policy):
         """Whether powers are equal for all rows, and follow a schedule or are 1."""
         return type(self) in (Untempered, Annealing)
 
-    def resolved(self, plan: Plan) -> Tempering:
-        """Return the policy with each "auto" replaced by a value for the `Plan`."""
+    def validate(self) -> Self:
+        super().validate()
+        schedule = self.schedule_of_temperatures()
+        if schedule is not None and schedule.lowest() < 1:
+            parameter = next(iter(self._slots), "schedule")
+            expected = "a schedule of temperatures, which are at least 1"
+            refuse(parameter, expected, schedule)
         return self
 
     def schedule_of_temperatures(self) -> Schedule | None:
@@ -267,11 +272,6 @@ class Annealing(Tempering):
     def schedule_of_temperatures(self) -> Schedule | None:
         return as_schedule(self.schedule)
 
-    def validate(self) -> Self:
-        super().validate()
-        refuse_cold(as_schedule(self.schedule), "schedule")
-        return self
-
     def temperature(self, state, clock) -> float:
         return max(as_schedule(self.schedule).at(clock), float(self.final_temperature))
 
@@ -287,12 +287,6 @@ class Annealing(Tempering):
 
     def is_settled(self, state, clock) -> bool:
         return as_schedule(self.schedule).is_settled(clock)
-
-
-def refuse_cold(schedule, parameter):
-    """Raise if the lowest value of a schedule is known to be below 1."""
-    if schedule.lowest() < 1:
-        refuse(parameter, "a schedule of temperatures, which are at least 1", schedule)
 
 
 # -- distributions over a ladder of temperatures ---------------------------------------
@@ -487,13 +481,7 @@ class _Ladder(Tempering):
 
 
 def _checked_prior(prior, n_temperatures):
-    prior = check_array(
-        prior,
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_non_negative=True,
-        input_name="temperature_prior",
-    )
+    prior = checked_floats(prior, "temperature_prior", ensure_non_negative=True)
     if prior.shape != (n_temperatures,) or not prior.sum() > 0:
         raise ValueError(
             f"temperature_prior must be {n_temperatures} weights, one for each "
@@ -640,12 +628,6 @@ class GlobalTempering(_Ladder):
     smoothing: Float = 0.9
     cap: Schedule | Callable | Literal["auto"] | None = "auto"
 
-    def validate(self) -> Self:
-        super().validate()
-        if self.cap is not None:
-            refuse_cold(_as_cap(self.cap), "cap")
-        return self
-
     def resolved(self, plan) -> Tempering:
         cap = _as_cap(self.cap)
         params = self.get_params(deep=False)
@@ -662,12 +644,7 @@ class GlobalTempering(_Ladder):
             auto = self.max_temperature == "auto"
             hottest = AUTO_MAX_TEMPERATURE if auto else self.max_temperature
             return _geometric(1.0, hottest, self.n_temperatures).copy()
-        ladder = check_array(
-            self.temperatures,
-            ensure_2d=False,
-            dtype=np.float64,
-            input_name="temperatures",
-        )
+        ladder = checked_floats(self.temperatures, "temperatures")
         if ladder.ndim != 1 or ladder[0] != 1 or (np.diff(ladder) <= 0).any():
             raise ValueError("temperatures must increase strictly, from 1.")
         return ladder

@@ -58,8 +58,8 @@ class TrainingSettings(NamedTuple):
     gradient_noise : GradientNoise
     moves : Moves
     renewals : Renewals
-    n_init, max_iter : int
-        Numbers of runs of a fit, and of passes of a run.
+    max_iter : int
+        Number of passes of a run.
     batch_size : int, "auto" or None
         None means all rows.
     total_samples : int or None
@@ -78,7 +78,6 @@ class TrainingSettings(NamedTuple):
     gradient_noise: Any
     moves: Any
     renewals: Any
-    n_init: int = 1
     max_iter: int = 10
     batch_size: Any = "auto"
     total_samples: int | None = None
@@ -332,13 +331,9 @@ def _plan_passes(training, state, n_rows, moves):
 def _resolved_policies(training, model, state, default_rate):
     """Resolve the policies, and set the states of policies without a valid state."""
     rate, plan = training.learning_rate or default_rate, state.policies.plan
-    policies = Policies(
-        training.tempering.validate().resolved(plan),
-        rate.validate(),
-        training.gradient_noise.validate().resolved(plan),
-        training.moves.validate(),
-        training.renewals.validate() if rate.forgets else NoRenewals(),
-    )
+    renewals = training.renewals if rate.forgets else NoRenewals()
+    given = training.tempering, rate, training.gradient_noise, training.moves, renewals
+    policies = Policies(*(policy.validate().resolved(plan) for policy in given))
     policies.check(model)
     tempering, learning_rate = policies.tempering, policies.learning_rate
     if not tempering.knows(state.policies.tempering):

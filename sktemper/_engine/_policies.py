@@ -120,12 +120,8 @@ class Policies(NamedTuple):
                 "pair: the rate of a step and the state after it."
             )
         rate, state = answer
-        checks = (
-            self.learning_rate,
-            f"learning rate of step {clock.steps + 1}",
-            0.0,
-            1.0,
-        )
+        what = f"learning rate of step {clock.steps + 1}"
+        checks = self.learning_rate, what, 0.0, 1.0
         rate = self.learning_rate.scaled(as_number(rate, *checks), powers)
         return as_number(rate, *checks), state
 

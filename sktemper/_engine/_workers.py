@@ -9,46 +9,12 @@ from collections import deque
 
 import numpy as np
 
+from .._contract import Fold, Stopped
 from .._utils._linalg import one_blas_thread
 from .._utils._tasks import Pool, Task, cancel
-from ..model import Stopped
 
 
 # -- sums whose bits depend only on the values and their order -------------------------
-class Fold:
-    """Sum of values from left to right, added as they arrive.
-
-    The sum of a single value is the value itself.  Values may have a method
-    ``accumulator()`` that returns an object with ``add(value)`` and ``total()``, if
-    this needs less memory or time than ``+``.  It must not change the added values.
-    """
-
-    def __init__(self):
-        self.n_values, self._total, self._has_own = 0, None, False
-
-    def add(self, value):
-        self.n_values += 1
-        if self.n_values == 1:
-            self._total = value
-        elif not hasattr(value, "accumulator"):
-            self._total = self._total + value
-        else:
-            if self.n_values == 2:
-                self._total, self._has_own = self._total.accumulator(), True
-            self._total.add(value)
-
-    def total(self):
-        """Return the sum of the values, and start a new sum."""
-        total = self._total.total() if self._has_own else self._total
-        self.n_values, self._total, self._has_own = 0, None, False
-        return total
-
-
-def compacted(value):
-    """Return the most compact form of a value; sums of compact forms are the same."""
-    return value.compacted() if hasattr(value, "compacted") else value
-
-
 def tree_sum(values, fan_in):
     """Return the sum of values, added by a tree over their order.
 

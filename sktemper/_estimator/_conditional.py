@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils import check_array
 
 from .._utils._linalg import tiled_matmul
 from .._utils._typing import ArrayLike, DataLike, Float
+from .._utils._validation import checked_floats
 
 #: Bisections of a quantile, which halve the number of floating-point numbers.
 BISECTIONS = 64
@@ -68,12 +68,7 @@ class Conditional:
         quantiles : ndarray of shape (n_samples, n_columns) or \
                 (n_quantiles, n_samples, n_columns)
         """
-        given = check_array(
-            np.atleast_1d(probabilities),
-            ensure_2d=False,
-            dtype=np.float64,
-            input_name="probabilities",
-        )
+        given = checked_floats(np.atleast_1d(probabilities), "probabilities")
         if not ((given > 0) & (given < 1)).all():
             raise ValueError("probabilities must be above 0 and below 1.")
         found = [[self._quantile(own, p) for own in self._numbers] for p in given]

@@ -7,11 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._utils._notices import warn_once
-from .._utils._validation import (
-    LARGEST_COUNT,
-    check_data,
-    check_training_counts,
-)
+from .._utils._validation import LARGEST_COUNT, check_data, check_training_counts
 from ._choices import choices_of, choose
 
 #: Largest number of rows that are inspected.

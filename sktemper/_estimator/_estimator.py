@@ -214,22 +214,15 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         "renewals": Slot(as_renewals, True, "sktemper.renewals.Renewals()"),
     }
     _parameter_constraints: dict = {
-        "n_components": [WholeNumber(1)],
+        **dict.fromkeys(("n_components", "n_init", "max_iter"), [WholeNumber(1)]),
         **dict.fromkeys((*_slots, "half_life"), "no_validation"),
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions({"auto"}),
-            None,
-        ],
+        **dict.fromkeys(("shuffle", "warm_start"), ["boolean"]),
+        "batch_size": [WholeNumber(1), StrOptions({"auto"}), None],
         "total_samples": [Interval(Integral, 1, LARGEST_TOTAL, closed="both"), None],
-        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
+        "evaluate_every": [WholeNumber(0)],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "n_iter_no_change": [WholeNumber(1), None],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "shuffle": ["boolean"],
-        "warm_start": ["boolean"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -540,14 +533,12 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     @contextlib.contextmanager
     def _fitted_problem(self, X, sample_weight=None, labels=None):
-        if "state_" not in vars(self):
-            check_is_fitted(self, "state_")
+        self._check_fitted()
         self._check_rows(X, sample_weight, labels)
         data = valid_data(self, X)
         sample_weight = valid_weights(self, data, sample_weight)
         few = are_few(data, self._inline_limits())
         model = self._fitted_model() if few else self._new_model()
-        warn_if_above_one(self)
         workers = workers_for(
             self.n_jobs, model, data, InlineWorkers if few else Workers
         )
@@ -591,11 +582,11 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
         With ``labels``, the prepared parameters are those of rows with these labels.
         """
+        self._check_fitted()
         if labels is None and self._is_few_rows(X):
             X = self._validate(X, reset=False)
             self._check_range(X, self.state_.dtype)
             model = self._fitted_model()
-            warn_if_above_one(self)
             with one_blas_thread():
                 block = model.take(X, slice(0, X.shape[0]))
                 return [function(model, block, self._prepared(model))]
@@ -695,7 +686,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         AttributeError
             If the tempering does not infer a temperature for each sample.
         """
-        check_is_fitted(self, "state_")
+        self._check_fitted()
         tempering, state = self.tempering_, self.state_.policies.tempering
         return np.concatenate(
             self._map(

@@ -24,6 +24,7 @@ from ._typing import Owner
 
 if TYPE_CHECKING:
     from ..model import ConjugateModel
+    from ..schedules import Plan
 
 # -- link to the documentation in the HTML representation of an object -----------------
 #: Path of the page of a class, relative to the address of the documentation.
@@ -185,6 +186,10 @@ class Policy(BaseEstimator):
             policy = self._slots[name].resolve(changed[name])
             if policy is not None:
                 policy.validate()
+        return self
+
+    def resolved(self, plan: Plan) -> Self:
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
 
     def _called(self):

@@ -144,6 +144,13 @@ def check_training_counts(X):
         )
 
 
+def checked_floats(values, name, **checks):
+    """Return an argument as a valid array of float64, see `check_array`."""
+    return check_array(
+        values, ensure_2d=False, dtype=np.float64, input_name=name, **checks
+    )
+
+
 def check_counts(X, sample_weight):
     """Raise if counts are too large after weighting."""
     counts = X.data if issparse(X) else X

@@ -15,8 +15,9 @@ import cloudpickle
 import numpy as np
 from scipy import sparse
 
+from .._contract import compacted
 from .._engine._data import InMemory
-from .._engine._workers import compacted, tree_sum
+from .._engine._workers import tree_sum
 from .._utils._linalg import one_blas_thread
 from ..model import Stopped
 

@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "datasets": {"_engine", "_ranking", "_utils"},
     "text": {"_utils"},
     "base": {"_estimator"},
-    "dask": {"_engine", "_estimator", "_utils", "model"},
+    "dask": {"_contract", "_engine", "_estimator", "_utils", "model"},
     "__init__": {"_estimator", "_utils", *MODELS},
 }
 #: Folders whose private modules the folders that extend them may import.
