@@ -8,7 +8,7 @@ import pytest
 
 from sktemper import AnnealedGaussianMixture
 from sktemper._contract import Ascent
-from sktemper._engine import _ascents
+from sktemper._engine import _passes
 from sktemper._families._births import Search, Whole, best_split
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
@@ -284,7 +284,7 @@ def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
     one = fitted(X)
     assert_same_bits(one, fitted(X, n_jobs=2))
     assert_same_bits(one, fitted(X, verbose=1))  # a log watches each pass
-    monkeypatch.setattr(_ascents, "PRODUCTS_OF_CALL", 1.0)
+    monkeypatch.setattr(_passes, "PRODUCTS_OF_CALL", 1.0)
     assert_same_bits(one, fitted(X))
 
 
@@ -292,8 +292,8 @@ def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
 @pytest.mark.parametrize("n_unweighted", [0, 1])
 def test_large_steps_copy_few_rows(order, n_unweighted, monkeypatch):
     """Data may be larger than the memory."""
-    monkeypatch.setattr(_ascents, "MOST_PRODUCTS", 1e4)
-    monkeypatch.setattr(_ascents, "MOST_COPIED", 0)
+    monkeypatch.setattr(_passes, "MOST_PRODUCTS", 1e4)
+    monkeypatch.setattr(_passes, "MOST_COPIED", 0)
     X, weight = np.array(data(n_rows=5000), order=order), np.ones(5000)
     weight[7 : 7 + n_unweighted] = 0.0
     ascent, views = GaussianMixtureModel.ascent, []
@@ -309,7 +309,7 @@ def test_large_steps_copy_few_rows(order, n_unweighted, monkeypatch):
 
 @pytest.mark.parametrize("batch", [None, 700])
 def test_threads_share_sections_of_large_steps(batch, monkeypatch):
-    monkeypatch.setattr(_ascents, "MOST_PRODUCTS", 4e4)
+    monkeypatch.setattr(_passes, "MOST_PRODUCTS", 4e4)
     X, options = data(n_rows=2100), {"batch_size": batch, "max_iter": 8}
     whole = fitted(X, **options)
     sections, run = [], _kernels.run_shared

@@ -5,7 +5,7 @@ this list: `_data` (parts of the data, and the order of their rows), `_workers` 
 that Ctrl-C does not interrupt, threads, and sums in a fixed order), `_problem` (a model
 with its data, weights and workers; batches and their blocks), `_policies` (policies,
 with checks of their results), `_reservoir` (state of a stream with a half-life),
-`_state` (state and history of a fit), `_step`, `_passes` (passes and held-out scores),
-`_moves`, `_renewals` (fits of new components in a stream), `_stream` (training on a
-stream) and `_fit` (the plan of a fit, and its runs).
+`_state` (state and history of a fit), `_step`, `_passes` (passes, ascents and held-out
+scores), `_moves`, `_stream` (training on a stream, and renewals of its components) and
+`_fit` (the plan of a fit, and its runs).
 """

@@ -17,18 +17,20 @@ from ..learning_rates import ConstantRate, RobbinsMonro
 from ..model import IllDefined, all_finite
 from ..renewals import NoRenewals
 from ..schedules import AUTO_LENGTH, STREAM_LENGTH, Plan
-from ._ascents import ascent_on, bound_of, takes_whole_steps
 from ._data import Rows
 from ._moves import plain_fit, run_moves
 from ._passes import (
     Best,
     HeldOut,
     TaskHooks,
+    ascent_on,
+    bound_of,
     check_scorable,
     clocks_of_passes,
     heldout_score,
     planned_clocks,
     run_passes,
+    takes_whole_steps,
 )
 from ._policies import Policies, numbers_of_moves
 from ._problem import QUIETLY, Problem, generator

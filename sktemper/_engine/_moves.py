@@ -19,9 +19,16 @@ from ..moves import Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
-from ._ascents import are_planned, ascend, ascent_on, bound_of, planned, steps_of_call
 from ._data import Rows
-from ._passes import TaskHooks
+from ._passes import (
+    TaskHooks,
+    are_planned,
+    ascend,
+    ascent_on,
+    bound_of,
+    planned,
+    steps_of_call,
+)
 from ._policies import Policies, proposed, steps_on_proposal
 from ._problem import QUIETLY, Batch, generator
 from ._state import LAST_BOUNDS
