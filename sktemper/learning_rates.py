@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._utils._arguments import Interval, half_life_of, is_number, refuse
-from ._utils._policy import Policy, Slot
+from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import Duration, Float, Int
 from .schedules import Clock
 
@@ -473,9 +473,8 @@ class TemperedRate(LearningRate):
 def _inner_rate(value):
     rate = as_learning_rate(value, RobbinsMonro())
     if rate.forgets:
-        refuse(
-            "learning_rate", "a learning rate for a fit, which does not forget", value
-        )
+        expected = "a learning rate for a fit, which does not forget"
+        refuse("learning_rate", expected, value)
     return rate
 
 
@@ -486,12 +485,9 @@ def as_learning_rate(value, default):
     """
     if value is None:
         return default
-    if isinstance(value, LearningRate):
-        return value
     if is_number(value):
         return ConstantRate(value)
-    refuse(
-        "learning_rate",
-        "a learning rate (see sktemper.learning_rates), a float in (0, 1] or None",
-        value,
+    expected = (
+        "a learning rate (see sktemper.learning_rates), a float in (0, 1] or None"
     )
+    return as_policy(value, LearningRate, {}, "learning_rate", expected)

@@ -282,10 +282,8 @@ def install_step(state, globals_, batch, inputs, outcome):
     """Change a state by a step."""
     state.globals_, state.hyper, state.local = globals_, outcome.hyper, outcome.local
     policies, progress, convergence = state.policies, state.progress, state.convergence
-    policies.tempering, policies.learning_rate = (
-        outcome.tempering,
-        outcome.learning_rate,
-    )
+    policies.tempering = outcome.tempering
+    policies.learning_rate = outcome.learning_rate
     policies.temperature = inputs.temperature
     progress.steps += 1
     progress.samples += len(batch.rows)

@@ -7,7 +7,7 @@ better.
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -222,55 +222,6 @@ REMEMBERING, REMEMBERING_FIT = 8, 9
 MOST_HALF_LIVES = 10_000
 
 
-class StreamChunk(NamedTuple):
-    """Chunk of a stream with a half-life.
-
-    Attributes
-    ----------
-    size : int
-        Largest number of rows of a step.
-    half_lives : ndarray of shape (n_rows,)
-        Age of the stream at the arrival of each row, in half-lives.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows.
-    times : ndarray of datetime64 of shape (n_rows,) or None
-    """
-
-    size: int
-    half_lives: np.ndarray
-    weight: np.ndarray
-    times: Any = None
-
-
-def chunk_of(problem, rate, state, times, size):
-    """Return a `StreamChunk` of a stream.
-
-    Parameters
-    ----------
-    problem : Problem
-        The rows of the chunk.
-    rate : HalfLife
-    state : State
-    times : ndarray of datetime64 of shape (n_rows,) or None
-        Not None if the half-life is a duration.
-    size : int
-        Largest number of rows of a step.
-    """
-    stream, unit, n_rows = state.stream or Stream(), rate.unit(), len(problem.data)
-    weight = problem.sample_weight
-    weight = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
-    if isinstance(unit, float):
-        gaps = weight
-    else:
-        first = times[:1] if stream.time is None else [stream.time]
-        gaps = np.diff(times, prepend=first) / np.timedelta64(1, "us")
-        one = np.timedelta64(1, np.datetime_data(unit.dtype)[0])
-        # in microseconds as an integer, a long half-life might overflow
-        unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
-    half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
-    return StreamChunk(size, stream.half_lives + half_lives, weight, times)
-
-
 def remember(problem, rate, renewals, state):
     """Fill the memory of a stream that may follow with a sample of the rows of a fit.
 
@@ -315,8 +266,8 @@ def _sample_of_fit(problem, renewals, weight, seed):
     return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
 
 
-def run_stream(run, tempering, chunk, hooks):
-    """Learn a chunk of a stream with a half-life in pieces of ``chunk.size`` rows.
+def run_stream(run, tempering, times, size, hooks):
+    """Learn a chunk of a stream with a half-life in pieces of ``size`` rows.
 
     Each piece is scored before it is learned.  The scores decide whether a challenger
     replaces the current parameters, and may raise an alarm.  A renewal that is due is
@@ -328,25 +279,44 @@ def run_stream(run, tempering, chunk, hooks):
     tempering : Tempering
         Tempering of the fits that renewals make; its "auto" parameters are resolved in
         each fit.
-    chunk : StreamChunk
+    times : ndarray of datetime64 of shape (n_rows,) or None
+        Times of the rows; not None if the half-life is a duration.
+    size : int
+        Largest number of rows of a step.
     hooks : FitHooks
     """
     if run.state.stream is None:
         due = min(FIRST_RENEWAL, run.policies.renewals.memory)
         run.state.stream = Stream(due=due)
-    pieces, n_rows = _Pieces(run, tempering, chunk, hooks), len(run.problem.data)
-    for start in range(0, n_rows, chunk.size):
-        pieces.learn(slice(start, min(start + chunk.size, n_rows)))
+    pieces, n_rows = _Pieces(run, tempering, times, hooks), len(run.problem.data)
+    for start in range(0, n_rows, size):
+        pieces.learn(slice(start, min(start + size, n_rows)))
 
 
 class _Pieces:
-    def __init__(self, run, tempering, chunk, hooks):
+    def __init__(self, run, tempering, times, hooks):
         self.run, self.problem, self.state = run, run.problem, run.state
-        self.tempering, self.chunk, self.hooks = tempering, chunk, hooks
-        self.policies = run.policies
+        self.tempering, self.times, self.hooks = tempering, times, hooks
+        self.policies, weight = run.policies, run.problem.sample_weight
+        if weight is None:
+            weight = np.ones(len(run.problem.data))
+        self.weight = np.asarray(weight, np.float64)
+        self.half_lives = self._half_lives(run.policies.learning_rate.unit())
         if self.policies.renewals.is_on:
             self.policies = run.policies._replace(tempering=Untempered())
         self._start_steps()
+
+    def _half_lives(self, unit):
+        """Return the age of the stream at the arrival of each row, in half-lives."""
+        stream, gaps = self.state.stream, self.weight
+        if not isinstance(unit, float):
+            first = self.times[:1] if stream.time is None else [stream.time]
+            gaps = np.diff(self.times, prepend=first) / np.timedelta64(1, "us")
+            one = np.timedelta64(1, np.datetime_data(unit.dtype)[0])
+            # in microseconds as an integer, a long half-life might overflow
+            unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
+        half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
+        return stream.half_lives + half_lives
 
     def _start_steps(self):
         self._present = Steps(self.problem, self.policies, self.state)
@@ -374,7 +344,7 @@ class _Pieces:
     def _judged(self, stream, scores, n_scored, piece):
         """Return the stream updated by scores; install a challenger that has won."""
         renewals, counts = self.policies.renewals, n_scored > 0
-        counts &= self.chunk.weight[piece] > 0
+        counts &= self.weight[piece] > 0
         if not (renewals.is_on and counts.any()):
             return stream
         own = scores[counts] / n_scored[counts]
@@ -413,8 +383,8 @@ class _Pieces:
 
     def _step(self, stream, piece, score):
         """Take a step on a piece and add its rows to the memory, in one commit."""
-        state, chunk = self.state, self.chunk
-        age, weight = chunk.half_lives[piece], chunk.weight[piece]
+        state, times = self.state, self.times
+        age, weight = self.half_lives[piece], self.weight[piece]
         rate_state = state.policies.learning_rate
         population = rate_state.with_rows(
             float(weight.sum()), float(age[-1] - stream.half_lives)
@@ -423,7 +393,7 @@ class _Pieces:
             self._remembered(stream, piece, population.size),
             samples=stream.samples + len(age),
             half_lives=float(age[-1]),
-            time=stream.time if chunk.times is None else chunk.times[piece][-1],
+            time=stream.time if times is None else times[piece][-1],
         )
         rows = np.arange(piece.start, piece.stop)
         total = population.size
@@ -479,11 +449,10 @@ class _Pieces:
         renewals = self.policies.renewals
         if not renewals.is_on:
             return stream
-        chunk, first = self.chunk, stream.samples
-        weight = chunk.weight[piece]
+        first = stream.samples
         random = generator(self.state.seed, first, REMEMBERING)
         with np.errstate(divide="ignore"):
-            logs = chunk.half_lives[piece] * math.log(2) + np.log(weight)
+            logs = self.half_lives[piece] * math.log(2) + np.log(self.weight[piece])
         X = self.problem.data.rows(np.arange(piece.start, piece.stop))
         memory = stream.memory.with_rows(
             X, logs, random, first, rows_of(renewals, ROWS_PER_SIZE * size)

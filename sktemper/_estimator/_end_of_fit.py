@@ -86,19 +86,18 @@ class EstimatorHooks(FitHooks):
 
     def log_pass(self, state):
         """Log a line about a pass."""
-        if not self.estimator.verbose or not self.estimator._is_logged(
-            state.progress.passes
-        ):
+        estimator, progress = self.estimator, state.progress
+        if not (estimator.verbose and estimator._is_logged(progress.passes)):
             return
         history = state.history.to_dict()
         score = history["heldout_score"][-1]
         self.log(
             "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
             "bound per observation %.4f%s",
-            state.progress.passes,
-            state.progress.planned_passes,
-            state.progress.steps,
-            state.progress.seconds,
+            progress.passes,
+            progress.planned_passes,
+            progress.steps,
+            progress.seconds,
             state.policies.temperature,
             history["learning_rate"][-1],
             history["batch_bound"][-1],

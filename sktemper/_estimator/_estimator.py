@@ -16,7 +16,7 @@ from .._engine._fit import fit, new_states, plan_stream
 from .._engine._passes import predictive_scores, run_pieces
 from .._engine._problem import Problem
 from .._engine._state import State
-from .._engine._stream import chunk_of, remember, run_stream
+from .._engine._stream import remember, run_stream
 from .._engine._workers import InlineWorkers, Workers
 from .._utils._arguments import Interval, WholeNumber, positive_int
 from .._utils._checksums import checked, with_checksum
@@ -517,10 +517,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _fitted_model(self):
         """Return the model of the fit, which is cached until the next fit."""
-        state = vars(self).get("state_") or self._state()
         if self._ready is None:
             self._ready = ReadyModel()
-        return self._ready.model(self, state)
+        return self._ready.model(self, self._state())
 
     def _new_model(self):
         """Return a model of the fit for a pool of threads, or for long computations."""
@@ -834,8 +833,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                     known = work._ready.prepared(problem.model, *parameters)
                 run_pieces(problem, run.policies, state, size, commit, known)
             else:
-                chunk = chunk_of(problem, rate, state, times, size)
-                run_stream(run, training.tempering, chunk, hooks)
+                run_stream(run, training.tempering, times, size, hooks)
             hooks.store(run)
         if not is_above_one(self):
             self._warned.pop("temperature", None)

@@ -12,17 +12,6 @@ from ..tempering import Annealing
 from ._constructors import Annealed, completed, parameters_of, typed_parameters
 from ._estimator import TemperedEstimator
 
-_ANNEALED_SLOTS = {"schedule": Slot(as_schedule)}
-_ANNEALED_CONSTRAINTS = {
-    "schedule": "no_validation",
-    "target": Annealing._parameter_constraints["target"],
-}
-_SVI_PLUS_SLOTS = {"effective_batch_size": Slot(as_size)}
-_SVI_PLUS_CONSTRAINTS = {
-    "effective_batch_size": SVIPlusNoise._parameter_constraints["effective_batch_size"],
-    "noise_distribution": SVIPlusNoise._parameter_constraints["distribution"],
-}
-
 
 def training_constructor(types, cls=TemperedEstimator):
     """Return a decorator that completes the constructor of a general estimator.
@@ -70,7 +59,9 @@ class AnnealedMixin:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        _exchange(cls, "tempering", _ANNEALED_SLOTS, _ANNEALED_CONSTRAINTS)
+        target = Annealing._parameter_constraints["target"]
+        constraints = {"schedule": "no_validation", "target": target}
+        _exchange(cls, "tempering", {"schedule": Slot(as_schedule)}, constraints)
 
     # defaults of parameters that a constructor may omit
     schedule = gradient_noise = None
@@ -95,7 +86,10 @@ class SVIPlusMixin:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        _exchange(cls, "gradient_noise", _SVI_PLUS_SLOTS, _SVI_PLUS_CONSTRAINTS)
+        known = SVIPlusNoise._parameter_constraints.copy()
+        constraints = {"noise_distribution": known.pop("distribution"), **known}
+        slots = {"effective_batch_size": Slot(as_size)}
+        _exchange(cls, "gradient_noise", slots, constraints)
 
     def _noise(self):
         return SVIPlusNoise(self.effective_batch_size, self.noise_distribution)
