@@ -721,14 +721,7 @@ _CAPABILITIES = {
     "births": ("propose_birth",),
     "splits": ("propose_split_merge",),
     "other_features": ("on_features",),
-    "renewals": (
-        "with_births",
-        "joined",
-        "merged",
-        "matched",
-        "blended",
-        "component_counts",
-    ),
+    "renewals": [name for name in vars(Renewing) if name[0] != "_"],
 }
 
 

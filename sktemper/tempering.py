@@ -337,12 +337,6 @@ class SizedPartition:
         return replace(self, per_observation=mean)
 
 
-def as_partition(answer):
-    if hasattr(answer, "of_rows"):
-        return SizedPartition(answer)
-    return LinearPartition(answer)
-
-
 class LadderState(NamedTuple):
     """State of `GlobalTempering` and `LocalTempering`."""
 
@@ -457,7 +451,9 @@ class _Ladder(Tempering):
         """Return a state with the ladder, its normalisers and prior probabilities."""
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)
-        partition = as_partition(self._log_partition(model, b, hyper, random))
+        answer = self._log_partition(model, b, hyper, random)
+        is_sized = hasattr(answer, "of_rows")
+        partition = SizedPartition(answer) if is_sized else LinearPartition(answer)
         if not np.isfinite(partition.of_rows(np.ones(1))).all():
             raise ValueError(
                 f"The likelihood of {type(model).__name__} has no normaliser at one of "

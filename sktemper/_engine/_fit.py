@@ -603,7 +603,10 @@ class _Fit:
         state = run.state
         if state.progress.checked_passes == state.progress.passes:
             return self._has_failed(state)
-        score, over = self._heldout_score(run), False
+        score, over = None, False
+        if state.progress.passes % max(self.training.evaluate_every, 1) == 0:
+            # NaN if no observation can be scored
+            score = run.held_out and heldout_score(run.held_out, state)
 
         def commit():
             nonlocal over
@@ -615,13 +618,6 @@ class _Fit:
 
         self.problem.workers.run_whole(commit)
         return over
-
-    def _heldout_score(self, run):
-        """Return the held-out score: NaN if it is undefined, None if it is not due."""
-        due = run.state.progress.passes % max(self.training.evaluate_every, 1) == 0
-        if run.held_out is None or not due:
-            return None
-        return heldout_score(run.held_out, run.state)
 
     def _note_score(self, run, score):
         """Add a held-out score to the history; return whether to stop early.

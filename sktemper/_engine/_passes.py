@@ -362,11 +362,6 @@ class TaskHooks(NamedTuple):
     tol: float | None = None
 
 
-def order_of_pass(rows, seed, number):
-    """Return the rows in the random order of a pass; rows of a run stay adjacent."""
-    return rows.runs(generator(seed, number, 1).permutation(rows.n_runs))
-
-
 def first_batch(state, n_rows, n_batches):
     """Return the index of the batch at which an interrupted pass continues.
 
@@ -453,7 +448,8 @@ def _batches(problem, policies, state, hooks, rows, shuffle):
     def take(_):
         order = rows
         if shuffle and n_batches > 1:
-            order = order_of_pass(rows, state.seed, progress.passes)
+            drawing = generator(state.seed, progress.passes, 1)
+            order = rows.runs(drawing.permutation(rows.n_runs))  # runs stay whole
         first = first_batch(state, n_rows, n_batches)
         ends = np.append(0, _ends_of_batches(len(rows), n_batches))
         for number in range(first + 1, n_batches + 1):

@@ -366,13 +366,15 @@ class _Pieces:
         return stream
 
     def _decide(self, challenger, stream):
-        """Commit the decision whether a challenger replaces the current parameters."""
+        """Commit the decision about a challenger, which replaces parameters if it won.
+
+        The last record of ``stream`` has the decision, None for a new challenger.
+        """
         state = self.state
 
         def commit():
             if stream.renewals[-1].kept:
-                state.globals_ = challenger.state.globals_
-                state.hyper = challenger.state.hyper
+                state.globals_, state.hyper = challenger.state.parameters
                 state.local = None
             state.stream = stream
             self.hooks.commit(self.run)
@@ -481,19 +483,9 @@ class _Pieces:
         challenger = challenger_of(
             self.problem, self.policies, self.tempering, state, remembered
         )
-
-        def commit():
-            state.stream = stream.renewed(
-                challenger,
-                rows_of(renewals, size),
-                renewals.memory,
-                state.progress.steps,
-            )
-            self.hooks.commit(self.run)
-
-        self.problem.workers.run_whole(commit)
-        self.hooks.log_event(state.stream)
-        self._start_steps()
+        interval, n_steps = rows_of(renewals, size), state.progress.steps
+        stream = stream.renewed(challenger, interval, renewals.memory, n_steps)
+        self._decide(challenger, stream)
 
 
 def _step_of(batch, population, state, steps, **noted):

@@ -58,8 +58,7 @@ def alarms(self) -> dict[str, np.ndarray]:
     "sample" and "step" are the numbers of rows and steps before the alarm, and
     "time" is the last known time before it, or None.
     """
-    stream = self._state().stream
-    return _table(() if stream is None else stream.alarms, Alarm._fields)
+    return _table((self._state().stream or Stream()).alarms, Alarm._fields)
 
 
 @property
@@ -84,5 +83,4 @@ def renewals(self) -> dict[str, np.ndarray]:
     None until "decided", a number of rows; "gain" is the mean gain of the rows that
     decided, in nats per observation; "columns" are the new components.
     """
-    stream = self._state().stream
-    return _table(() if stream is None else stream.renewals, Renewal._fields)
+    return _table((self._state().stream or Stream()).renewals, Renewal._fields)
