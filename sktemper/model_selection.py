@@ -120,14 +120,11 @@ def bootstrap_profiles(
     table = estimator.profiles()
     shares = estimator.predict_proba(X)
     draws = _draws(X, n_replicates, sample_weight, random_state)
-    means = np.stack(
-        _each(
-            lambda draw: _profile_means(estimator, X, *draw, table, shares),
-            draws,
-            n_jobs,
-            verbose,
-        )
-    )
+
+    def means_of(draw):
+        return _profile_means(estimator, X, *draw, table, shares)
+
+    means = np.stack(_each(means_of, draws, n_jobs, verbose))
     tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
     with warnings.catch_warnings():  # numpy warns if no fit has a class
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -177,12 +174,11 @@ def bootstrap_n_components(
     """
     _check_mixture(estimator)
     draws = _draws(X, n_replicates, sample_weight, random_state)
-    numbers = _each(
-        lambda draw: estimator._refitted(X, *draw).n_active_components_,
-        draws,
-        n_jobs,
-        verbose,
-    )
+
+    def number_of(draw):
+        return estimator._refitted(X, *draw).n_active_components_
+
+    numbers = _each(number_of, draws, n_jobs, verbose)
     found, counts = np.unique(numbers, return_counts=True)
     return dict(zip(found.tolist(), (counts / len(numbers)).tolist(), strict=True))
 

@@ -686,10 +686,8 @@ class GlobalTempering(_Ladder):
         if not math.isnan(state.score):
             score = self.smoothing * state.score + (1 - self.smoothing) * score
         n_observed = scale * local_step.n_observed
-        probabilities = softmax(
-            state.log_prior
-            + n_observed * (state.inverse_temperatures * score - state.log_partition)
-        )
+        per_observation = state.inverse_temperatures * score - state.log_partition
+        probabilities = softmax(state.log_prior + n_observed * per_observation)
         return state._replace(probabilities=probabilities, score=score)
 
 
@@ -841,12 +839,8 @@ class LocalTempering(_Ladder):
         partitions = step.row_log_partitions
         if partitions is None:
             partitions = state.partition.of_rows(step.row_observed)
-        return softmax(
-            state.log_prior
-            + np.outer(step.row_scores, state.inverse_temperatures)
-            - partitions,
-            axis=1,
-        )
+        scores = np.outer(step.row_scores, state.inverse_temperatures)
+        return softmax(state.log_prior + scores - partitions, axis=1)
 
     def next_state(self, state, local_step, scale, clock) -> Any:
         """Return the state with the probabilities averaged over the batch."""

@@ -47,14 +47,13 @@ class TrialSteps(Steps):
     Parameters
     ----------
     problem : Problem
-    tempering : Tempering
+    policies : Policies
     batch : Batch
     trial : State
         Trial state, which no other code may change meanwhile.  Its clock starts at 0.
     """
 
-    def __init__(self, problem, tempering, batch, trial):
-        policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+    def __init__(self, problem, policies, batch, trial):
         super().__init__(problem, policies, trial)
         self.batch, self._units_of_batch = batch, problem.units(batch.rows)
         is_random = problem.model.is_random
@@ -488,8 +487,7 @@ class _Trials:
             local, bound = bound_of(ascent, state.globals_, state.hyper, scale)
             return row_scale * ascent.row_bounds, bound - scale * local
         prepared = model.prepare(state.globals_, state.hyper)
-        scale = row_scale
-        bounds = scale * self.problem.row_bounds(prepared, rows)
+        bounds = row_scale * self.problem.row_bounds(prepared, rows)
         return bounds, model.global_bound(state.globals_, state.hyper)
 
     def settled(self, state):
@@ -552,7 +550,7 @@ class _Trials:
             if fast is not None:
                 plan = planned(policies, Clock(), n_steps, len(rows))
                 return self._ascend(fast, batch, trial, plan, limits, given_up)
-        steps, before = TrialSteps(self.problem, tempering, batch, trial), math.nan
+        steps, before = TrialSteps(self.problem, policies, batch, trial), math.nan
         watches = self.model.watches_bound and batch.is_whole
         for number in range(n_steps):
             ends = watches and number >= n_steps - LAST_BOUNDS

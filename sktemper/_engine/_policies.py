@@ -60,20 +60,15 @@ class Policies(NamedTuple):
         if states.learning_rate is None:
             clocks = clocks[:1] if self.learning_rate._is_one else clocks
             with contextlib.suppress(_DataNeeded):
+                powers_at = functools.partial(self.tempering.powers, states.tempering)
                 for clock in clocks:
-                    powers = functools.partial(
-                        self.tempering.powers, states.tempering, clock
-                    )
+                    powers = functools.partial(powers_at, clock)
                     self.rate(None, clock, _no_gradient, powers)
 
     def temperature(self, state, clock):
-        return as_number(
-            self.tempering.temperature(state, clock),
-            self.tempering,
-            f"temperature of step {clock.steps + 1}",
-            1.0,
-            HOTTEST,
-        )
+        given = self.tempering.temperature(state, clock)
+        what = f"temperature of step {clock.steps + 1}"
+        return as_number(given, self.tempering, what, 1.0, HOTTEST)
 
     def powers(self, state, clock, n_units):
         powers = self.tempering.powers(state, clock)

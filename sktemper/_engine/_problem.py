@@ -175,14 +175,12 @@ class Problem:
 
     def _pieces(self, rows, values=None):
         """Yield parts, each with its blocks of rows and the values of these rows."""
+
+        def item(chosen, where):
+            return chosen, () if values is None else (values[where],)
+
         for part, own, places in self.data.groups(rows):
-            yield (
-                part,
-                (
-                    (chosen, () if values is None else (values[where],))
-                    for chosen, where in self._cut(own, places)
-                ),
-            )
+            yield part, itertools.starmap(item, self._cut(own, places))
 
     def _cut(self, rows, places):
         """Yield blocks of the rows of a part, and their places among all rows.
@@ -241,12 +239,13 @@ class Problem:
         per_row = np.concatenate(list(self.workers.map(_units, self.model, groups)))
         return per_row, int(per_row.sum())
 
-    def local_steps(self, batch, inputs, tempering, state, blocks):
+    def local_steps(self, batch, inputs, tempering, state):
         """Return the sum of the local steps of the `blocks` of a batch."""
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
         policy = tempering, state.policies.tempering
         shared = model, inputs.prepared, *policy, keeps_local
+        blocks = self.blocks(batch, inputs, state)
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
     def blocks(self, batch, inputs, state):

@@ -131,12 +131,9 @@ class History:
         columns["step"] = columns["step"].astype(np.int64)
         if self._ladder is not None:
             unknown = np.full(len(self._ladder), np.nan)
-            columns["temperature_probabilities"] = np.array(
-                [
-                    unknown if row.probabilities is None else row.probabilities
-                    for row in rows
-                ]
-            )
+            given = (row.probabilities for row in rows)
+            table = [unknown if p is None else p for p in given]
+            columns["temperature_probabilities"] = np.array(table)
         if self._moves.rows:
             moves = zip(*self._moves.rows, strict=True)
             columns |= {
@@ -184,12 +181,8 @@ class MoveProgress(NamedTuple):
             left[number] = 0
         if not left[number]:
             failed, refused = 0, frozenset()
-        return self._replace(
-            left=tuple(left),
-            n_proposed=self.n_proposed + 1,
-            failed=failed,
-            refused=refused,
-        )
+        done = tuple(left), self.n_proposed + 1, failed, refused
+        return MoveProgress(*done, self.on_part)
 
 
 @dataclass

@@ -44,7 +44,7 @@ class StepInputs(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """Outcome of the local steps: arguments of `ConjugateModel.step`, and new states.
+    """Outcome of the local steps: five arguments of `ConjugateModel.step`, new states.
 
     Attributes
     ----------
@@ -166,13 +166,8 @@ class Steps:
     def _local_half(self, batch):
         """Return the inputs and the sum of the local steps of a batch."""
         inputs = self._inputs(batch)
-        local = self.problem.local_steps(
-            batch,
-            inputs,
-            self.policies.tempering,
-            self.state,
-            self.problem.blocks(batch, inputs, self.state),
-        )
+        tempering = self.policies.tempering
+        local = self.problem.local_steps(batch, inputs, tempering, self.state)
         if not all_finite(local.bound, local.score):
             raise IllDefined()
         return inputs, local
@@ -242,14 +237,7 @@ class Steps:
         """Return the global parameters after the step, and their prepared form."""
         model = self.problem.model
         with QUIETLY():  # numpy's error settings apply to one thread only
-            globals_ = model.step(
-                self.state.globals_,
-                outcome.statistics,
-                outcome.scale,
-                outcome.powers,
-                outcome.rate,
-                outcome.hyper,
-            )
+            globals_ = model.step(self.state.globals_, *outcome[:5])
         return globals_, prepared_of(model, globals_, outcome.hyper, prepare)
 
     def _row(self, batch, inputs, local, outcome):

@@ -687,14 +687,11 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """
         self._check_fitted()
         tempering, state = self.tempering_, self.state_.policies.tempering
-        return np.concatenate(
-            self._map(
-                X,
-                lambda model, block, prepared: tempering.sample_temperatures(
-                    model, block, prepared, state
-                ),
-            )
-        )
+
+        def temperatures(model, block, prepared):
+            return tempering.sample_temperatures(model, block, prepared, state)
+
+        return np.concatenate(self._map(X, temperatures))
 
     def lower_bound(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the evidence lower bound of ``X`` at T=1, with every constant.

@@ -249,13 +249,9 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
     else:
         model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
     threads = InlineWorkers if inline else Workers
-    return Problem(
-        model,
-        data,
-        workers_for(estimator.n_jobs, model, data, threads, is_fit),
-        sample_weight,
-        total_samples=estimator.total_samples,
-    )
+    workers = workers_for(estimator.n_jobs, model, data, threads, is_fit)
+    total = estimator.total_samples
+    return Problem(model, data, workers, sample_weight, total_samples=total)
 
 
 def valid_data(estimator, X, method="_validate", fresh=False, dtype=None):
