@@ -294,13 +294,8 @@ def bootstrap_lrt(
     def exceeded(values):
         return sum(value >= statistic for value in values)
 
-    statistics = _each(
-        drawn,
-        random.randint(2**31 - 1, size=n_replicates).tolist(),
-        n_jobs,
-        verbose,
-        lambda values: exceeded(values) >= most,
-    )
+    seeds = random.randint(2**31 - 1, size=n_replicates).tolist()
+    statistics = _each(drawn, seeds, n_jobs, verbose, lambda v: exceeded(v) >= most)
     m, n_drawn = exceeded(statistics), len(statistics)
     is_early = n_drawn < n_replicates
     p_value = m / n_drawn if is_early else (m + 1) / (n_drawn + 1)

@@ -335,7 +335,7 @@ def _resolved_policies(training, model, state, default_rate):
     rate, plan = training.learning_rate or default_rate, state.policies.plan
     renewals = training.renewals if rate.forgets else NoRenewals()
     given = training.tempering, rate, training.gradient_noise, training.moves, renewals
-    policies = Policies(*(policy.validate().resolved(plan) for policy in given))
+    policies = Policies(*[policy.validate().resolved(plan) for policy in given])
     policies.check(model)
     tempering, learning_rate = policies.tempering, policies.learning_rate
     if not tempering.knows(state.policies.tempering):
@@ -542,11 +542,8 @@ class _Fit:
             on_commit()
 
         problem.workers.run_whole(commit)
-        self.hooks.log(
-            "plain fit from the same start: lower bound %.10g, %s",
-            bound,
-            "taken" if is_better else "not taken",
-        )
+        message = "plain fit from the same start: lower bound %.10g, %s"
+        self.hooks.log(message, bound, "taken" if is_better else "not taken")
         if is_better:
             hooks = TaskHooks(on_commit)
             run_moves(problem, run.policies, state, hooks, self.training.tol)

@@ -108,10 +108,8 @@ class Conditional:
         for _ in range(BISECTIONS):
             middle = low // 2 + high // 2
             is_below = self._sum(own.cdf(_floats(middle)[:, None])) < p
-            low, high = (
-                np.where(is_below, middle, low),
-                np.where(is_below, high, middle),
-            )
+            low = np.where(is_below, middle, low)
+            high = np.where(is_below, high, middle)
         return _floats(high)
 
 

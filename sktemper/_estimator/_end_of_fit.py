@@ -112,13 +112,8 @@ class EstimatorHooks(FitHooks):
             return
         last = stream.renewals[-1]
         if last.decided == stream.samples and last.kept is not None:
-            self.log(
-                "renewal after %d samples (%s): %s, gain %.4f",
-                last.sample,
-                last.reason,
-                "won" if last.kept else "lost",
-                last.gain,
-            )
+            record = last.sample, last.reason, "won" if last.kept else "lost", last.gain
+            self.log("renewal after %d samples (%s): %s, gain %.4f", *record)
 
 
 # -- checks at the end of a fit, which return the message of a warning, or None --------
