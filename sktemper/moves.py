@@ -88,6 +88,7 @@ class Moves(Policy):
     n_moves = 0
     patience = 1
     max_samples = 1
+    n_iter: Any
     start = 1.0
     #: Whether proposals are the same whatever was refused, so that several are tried at
     #: the same time.
