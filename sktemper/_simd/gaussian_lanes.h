@@ -47,16 +47,26 @@ static inline intptr_t element_place(intptr_t i, intptr_t j)
 static inline intptr_t triangle_entries(intptr_t d) { return tile_place(n_tiles(d), 0); }
 static inline intptr_t vector_entries(intptr_t d) { return n_tiles(d) * TILE * LANES; }
 
-/* Index of an element within a tile, in vectors. */
+/* The first vector of a tile of a triangle. */
+ALWAYS_INLINE gaussian_vector *tile_at(const double *triangle, intptr_t i, intptr_t j)
+{
+    return (gaussian_vector *)(triangle + tile_place(i, j));
+}
+
+/* Index of an element within a tile, in vectors; its transpose has the other order. */
 ALWAYS_INLINE int in_tile(int r, int c) { return (r * TILE + c) * PARTS; }
 
+/* In the comments of the functions of tiles, the letters s, x, y, t and w are tiles. */
+
+/* s = from, or 0 if `from` is NULL */
 ALWAYS_INLINE void load_tile(const gaussian_vector *from, gaussian_tile s)
 {
+    const gaussian_vector zero = {0};
     UNROLLED
     for (int r = 0; r < TILE; r++)
         UNROLLED
         for (int c = 0; c < TILE; c++)
-            s[r][c] = from[in_tile(r, c)];
+            s[r][c] = from ? from[in_tile(r, c)] : zero;
 }
 
 ALWAYS_INLINE void store_tile(gaussian_tile s, gaussian_vector *to)
@@ -68,52 +78,23 @@ ALWAYS_INLINE void store_tile(gaussian_tile s, gaussian_vector *to)
             to[in_tile(r, c)] = s[r][c];
 }
 
-ALWAYS_INLINE void clear_tile(gaussian_tile s)
-{
-    const gaussian_vector zero = {0};
-    UNROLLED
-    for (int r = 0; r < TILE; r++)
-        UNROLLED
-        for (int c = 0; c < TILE; c++)
-            s[r][c] = zero;
-}
+/* s += x y, x^T y, or -x y^T */
+enum product { PRODUCT, OF_COLUMNS, OF_ROWS_NEGATIVE };
 
-/* In the comments of the functions of tiles, the letters s, x, y, t and w are tiles. */
-
-/* s -= x y^T */
-ALWAYS_INLINE void subtract_rows(const gaussian_vector *x, const gaussian_vector *y,
-                                 gaussian_tile s)
+ALWAYS_INLINE void add_tile_product(const enum product kind, const gaussian_vector *x,
+                                    const gaussian_vector *y, gaussian_tile s)
 {
     for (int k = 0; k < TILE; k++)
         UNROLLED
         for (int r = 0; r < TILE; r++)
             UNROLLED
             for (int c = 0; c < TILE; c++)
-                s[r][c] = s[r][c] - x[in_tile(r, k)] * y[in_tile(c, k)];
-}
-
-/* s += x y */
-ALWAYS_INLINE void add_tile_product(const gaussian_vector *x, const gaussian_vector *y,
-                                    gaussian_tile s)
-{
-    for (int k = 0; k < TILE; k++)
-        UNROLLED
-        for (int r = 0; r < TILE; r++)
-            UNROLLED
-            for (int c = 0; c < TILE; c++)
-                s[r][c] = s[r][c] + x[in_tile(r, k)] * y[in_tile(k, c)];
-}
-
-/* s += x^T y */
-ALWAYS_INLINE void add_columns(const gaussian_vector *x, const gaussian_vector *y,
-                               gaussian_tile s)
-{
-    for (int k = 0; k < TILE; k++)
-        UNROLLED
-        for (int r = 0; r < TILE; r++)
-            UNROLLED
-            for (int c = 0; c < TILE; c++)
-                s[r][c] = s[r][c] + x[in_tile(k, r)] * y[in_tile(k, c)];
+                if (kind == OF_ROWS_NEGATIVE)
+                    s[r][c] = s[r][c] - x[in_tile(r, k)] * y[in_tile(c, k)];
+                else
+                    s[r][c] = s[r][c]
+                              + x[kind == PRODUCT ? in_tile(r, k) : in_tile(k, r)]
+                                    * y[in_tile(k, c)];
 }
 
 /* Replaces a pivot by its root, or by 1 if it is not positive, and writes the inverse of the
@@ -216,20 +197,16 @@ static inline void factor_lanes(intptr_t n, double *a, double *inverses, double 
 {
     for (intptr_t j = 0; j < n; j++) {
         gaussian_vector *inverse = (gaussian_vector *)inverses + j * TILE * PARTS;
-        const gaussian_vector *own = (const gaussian_vector *)(a + tile_place(j, j));
         for (intptr_t i = j; i < n; i++) {
-            gaussian_vector *to = (gaussian_vector *)(a + tile_place(i, j));
-            const gaussian_vector *x = (const gaussian_vector *)(a + tile_place(i, 0));
-            const gaussian_vector *y = (const gaussian_vector *)(a + tile_place(j, 0));
             gaussian_tile s;
-            load_tile(to, s);
+            load_tile(tile_at(a, i, j), s);
             for (intptr_t t = 0; t < j; t++)
-                subtract_rows(x + t * TILE * TILE * PARTS, y + t * TILE * TILE * PARTS, s);
+                add_tile_product(OF_ROWS_NEGATIVE, tile_at(a, i, t), tile_at(a, j, t), s);
             if (i == j)
                 factor_tile(s, inverse, least);
             else
-                solve_tile(s, own, inverse);
-            store_tile(s, to);
+                solve_tile(s, tile_at(a, j, j), inverse);
+            store_tile(s, tile_at(a, i, j));
         }
     }
 }
@@ -239,16 +216,15 @@ static inline void invert_lanes(intptr_t n, const double *a, const double *inver
                                 double *b)
 {
     for (intptr_t i = 0; i < n; i++) {
-        gaussian_vector *w = (gaussian_vector *)(b + tile_place(i, i));
-        const gaussian_vector *own = (const gaussian_vector *)(a + tile_place(i, i));
-        invert_tile(own, (const gaussian_vector *)inverses + i * TILE * PARTS, w);
+        gaussian_vector *w = tile_at(b, i, i);
+        invert_tile(tile_at(a, i, i),
+                    (const gaussian_vector *)inverses + i * TILE * PARTS, w);
         for (intptr_t j = 0; j < i; j++) {
             gaussian_tile s;
-            clear_tile(s);
+            load_tile(0, s);
             for (intptr_t t = j; t < i; t++)
-                add_tile_product((const gaussian_vector *)(a + tile_place(i, t)),
-                                 (const gaussian_vector *)(b + tile_place(t, j)), s);
-            scale_tile(w, s, (gaussian_vector *)(b + tile_place(i, j)));
+                add_tile_product(PRODUCT, tile_at(a, i, t), tile_at(b, t, j), s);
+            scale_tile(w, s, tile_at(b, i, j));
         }
     }
 }
@@ -259,54 +235,43 @@ static inline void covary_lanes(intptr_t n, const double *b, double *a)
     for (intptr_t i = 0; i < n; i++)
         for (intptr_t j = 0; j <= i; j++) {
             gaussian_tile s;
-            clear_tile(s);
+            load_tile(0, s);
             for (intptr_t t = i; t < n; t++)
-                add_columns((const gaussian_vector *)(b + tile_place(t, i)),
-                            (const gaussian_vector *)(b + tile_place(t, j)), s);
-            store_tile(s, (gaussian_vector *)(a + tile_place(i, j)));
+                add_tile_product(OF_COLUMNS, tile_at(b, t, i), tile_at(b, t, j), s);
+            store_tile(s, tile_at(a, i, j));
         }
 }
 
-/* t += x y, or x^T y if `turned`. */
-ALWAYS_INLINE void add_vector_product(const int turned, const gaussian_vector *x,
-                                      const gaussian_vector *y, gaussian_vector *t)
+/* Replaces the vectors i of m by the sum over j of b_ij m_j, or of b_ji^T m_j if `turned`. */
+ALWAYS_INLINE void replace_mean(const int turned, intptr_t i, intptr_t first, intptr_t end,
+                                const double *b, gaussian_vector *m)
 {
-    for (int k = 0; k < TILE; k++)
-        UNROLLED
-        for (int r = 0; r < TILE; r++)
-            t[r] = t[r] + x[turned ? in_tile(k, r) : in_tile(r, k)] * y[k * PARTS];
+    const gaussian_vector zero = {0};
+    gaussian_vector t[TILE];
+    UNROLLED
+    for (int r = 0; r < TILE; r++)
+        t[r] = zero;
+    for (intptr_t j = first; j < end; j++) {
+        const gaussian_vector *x = turned ? tile_at(b, j, i) : tile_at(b, i, j);
+        for (int k = 0; k < TILE; k++)
+            UNROLLED
+            for (int r = 0; r < TILE; r++)
+                t[r] = t[r]
+                       + x[turned ? in_tile(k, r) : in_tile(r, k)]
+                             * m[(j * TILE + k) * PARTS];
+    }
+    UNROLLED
+    for (int r = 0; r < TILE; r++)
+        m[(i * TILE + r) * PARTS] = t[r];
 }
 
 /* m = b^T b m: the mean, from the precision times the mean. */
 static inline void mean_lanes(intptr_t n, const double *b, double *m)
 {
-    const gaussian_vector zero = {0};
-    for (intptr_t i = n; i-- > 0;) {
-        gaussian_vector *to = (gaussian_vector *)m + i * TILE * PARTS;
-        gaussian_vector t[TILE];
-        UNROLLED
-        for (int r = 0; r < TILE; r++)
-            t[r] = zero;
-        for (intptr_t j = 0; j <= i; j++)
-            add_vector_product(0, (const gaussian_vector *)(b + tile_place(i, j)),
-                               (const gaussian_vector *)m + j * TILE * PARTS, t);
-        UNROLLED
-        for (int r = 0; r < TILE; r++)
-            to[r * PARTS] = t[r];
-    }
-    for (intptr_t i = 0; i < n; i++) {
-        gaussian_vector *to = (gaussian_vector *)m + i * TILE * PARTS;
-        gaussian_vector t[TILE];
-        UNROLLED
-        for (int r = 0; r < TILE; r++)
-            t[r] = zero;
-        for (intptr_t j = i; j < n; j++)
-            add_vector_product(1, (const gaussian_vector *)(b + tile_place(j, i)),
-                               (const gaussian_vector *)m + j * TILE * PARTS, t);
-        UNROLLED
-        for (int r = 0; r < TILE; r++)
-            to[r * PARTS] = t[r];
-    }
+    for (intptr_t i = n; i-- > 0;)
+        replace_mean(0, i, 0, i + 1, b, (gaussian_vector *)m);
+    for (intptr_t i = 0; i < n; i++)
+        replace_mean(1, i, i, n, b, (gaussian_vector *)m);
 }
 
 /* Computes twice the sum of the logarithms of the diagonal of L.  To save logarithms, the
