@@ -5,9 +5,10 @@ import functools
 import math
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._engine._fit import REPEATS, FitHooks
-from .._utils._notices import log, warn_of_fit, warn_once
+from .._utils._notices import log, warn, warn_once
 from .._utils._results import install_results
 from ..schedules import Clock
 
@@ -138,7 +139,7 @@ def warn_of_the_end(estimator, run):
     for check in (*END_OF_FIT_CHECKS, *own):
         message = check(estimator, run)
         if message is not None:
-            warn_of_fit(message)
+            warn(message, ConvergenceWarning)
 
 
 def nothing_compared(estimator, run):

@@ -85,15 +85,11 @@ static inline REAL NAME(digamma_H)(REAL s)
     return NAME(polynomial)((int)(sizeof(NAME(H)) / sizeof(REAL)) - 1, NAME(H), s);
 }
 
-static inline REAL NAME(digamma_L)(REAL s)
-{
-    return NAME(polynomial)((int)(sizeof(NAME(L)) / sizeof(REAL)) - 1, NAME(L), s);
-}
-
 static inline REAL NAME(digamma_one)(REAL x)
 {
     const NAME(digamma_parts) d = NAME(digamma_parts_of)(x);
-    return NAME(log)(d.z) + d.s * NAME(digamma_L)(d.s) - d.R;
+    const int degree = (int)(sizeof(NAME(L)) / sizeof(REAL)) - 1;
+    return NAME(log)(d.z) + d.s * NAME(polynomial)(degree, NAME(L), d.s) - d.R;
 }
 
 /* out = digamma(x) */

@@ -76,11 +76,13 @@ ALWAYS_INLINE void NAME(add_product_tile)(const int n_rows, const int n_vectors,
             *(VECTOR *)(out + r * stride + v * LANES) = sums[r][v];
     }
 }
+#endif
 
 static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows, int single,
                                const REAL *panel, int wide, int first,
                                REAL *out, intptr_t stride)
 {
+#ifdef VECTOR_BYTES
     const VECTOR *columns = (const VECTOR *)panel;
     if (single && wide)
         NAME(add_product_tile)(1, 2, n_inner, rows, columns, first, out, stride);
@@ -90,13 +92,8 @@ static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows, int si
         NAME(add_product_tile)(ROWS, 2, n_inner, rows, columns, first, out, stride);
     else
         NAME(add_product_tile)(ROWS, 1, n_inner, rows, columns, first, out, stride);
-}
 #undef VECTOR
 #else
-static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows, int single,
-                               const REAL *panel, int wide, int first,
-                               REAL *out, intptr_t stride)
-{
     const intptr_t width = wide ? COLUMNS : LANES;
     for (intptr_t r = 0; r < (single ? 1 : ROWS); r++) {
         const REAL *restrict row = rows[r];
@@ -109,8 +106,8 @@ static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows, int si
         for (intptr_t j = 0; j < width; j++)
             out[r * stride + j] = sums[j];
     }
-}
 #endif
+}
 
 /* Computes the product of at most ROWS rows and `width` columns.  At most FEW_ROWS rows are
  * processed one by one.  Otherwise, missing rows of the tile repeat the last row. */

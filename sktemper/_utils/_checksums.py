@@ -17,8 +17,6 @@ ARRAYS = ("data", "indices", "indptr")
 #: whose pickles are their attributes.
 WAYS = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
 USUAL = {getattr(base, way, None) for base in (object, BaseEstimator) for way in WAYS}
-#: Number of bytes of an array that are copied at once.
-PIECE = 2**20
 
 
 def with_checksum(attributes):
@@ -109,11 +107,5 @@ def _add_array(crc, array):
         return _add_items(crc, array.ravel().tolist(), ())
     if array.nbytes == 0:
         return crc
-    if array.flags.c_contiguous and array.dtype.isnative:
-        return zlib.crc32(array.reshape(-1).view(np.uint8), crc)
-    array = np.atleast_1d(array)
-    step = max(1, PIECE * len(array) // array.nbytes)
-    for start in range(0, len(array), step):
-        piece = np.ascontiguousarray(array[start : start + step], dtype)
-        crc = zlib.crc32(piece.reshape(-1).view(np.uint8), crc)
-    return crc
+    array = np.ascontiguousarray(array, dtype)
+    return zlib.crc32(array.reshape(-1).view(np.uint8), crc)

@@ -198,12 +198,8 @@ def _pandas_column(series, gaps, found):
     """Return a column with values in its gaps, of its dtype if it admits them."""
     pandas, dtype = sys.modules["pandas"], series.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
-        places = {value: place for place, value in enumerate(dtype.categories)}
-        codes = series.array.codes.astype(np.intp)
-        codes[gaps] = [places.setdefault(v, len(places)) for v in found.tolist()]
-        dtype = pandas.CategoricalDtype(list(places), dtype.ordered)
-        values = pandas.Categorical.from_codes(codes, dtype=dtype)
-        return pandas.Series(values, series.index, name=series.name)
+        new = [v for v in dict.fromkeys(found.tolist()) if v not in dtype.categories]
+        dtype = pandas.CategoricalDtype([*dtype.categories, *new], dtype.ordered)
     values = series.to_numpy(object, copy=True)
     values[gaps] = found
     for one in (dtype, "Float64") if dtype.kind in "iu" else (dtype,):

@@ -42,10 +42,6 @@ def log(estimator, message, *values):
     logger.info(message, *values)
 
 
-def warn_of_fit(message):
-    warn(message, ConvergenceWarning)
-
-
 def is_first(estimator, topic):
     """Return whether this is the first warning on a topic, of only one thread."""
     warned, token = vars(estimator).setdefault("_warned", {}), object()

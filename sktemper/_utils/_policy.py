@@ -218,27 +218,20 @@ def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
     ``what`` is the meaning of the value, for messages.  By default any finite number is
     valid.
     """
-    result = float(value) if isinstance(value, float) else _float_of(value)
-    if result is None:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not is_number(value):
         raise TypeError(
             f"{policy._called()} gave {value!r} as the {what}, which must be a real "
             "number."
         )
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf if value > 0 else -math.inf
     if not least <= result <= most:
         _refuse_number(result, policy, f"the {what}, which", least, most)
     return result
-
-
-def _float_of(value):
-    """Return a real number as a float (infinite if it is too large), or else None."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if not is_number(value):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def as_numbers(values, policy, what, n, least=-LARGEST, most=LARGEST):

@@ -85,12 +85,9 @@ def check_variances(variances, dtype, name):
 
     None means that the variances are not known yet.
     """
-    if variances is None:
-        return
     limit = largest_value(dtype) ** 2
-    low, high = np.min(variances), np.max(variances)
-    if not (low >= 1 / limit and high <= limit):
-        value = high if low >= 1 / limit else low
+    value = _outside(variances, 1 / limit, limit)
+    if value is not None:
         raise ValueError(
             f"{name} of {value:.3g}: in {np.dtype(dtype)} variances must be between "
             f"{1 / limit:.0e} and {limit:.0e}. Scale the data, or give other priors."
@@ -102,15 +99,19 @@ def check_prior(value, name):
 
     None stands for a default.
     """
-    if value is None:
-        return
-    low, high = np.min(value), np.max(value)
-    if not (low >= SMALLEST_PRIOR and high <= LARGEST_PRIOR):
-        refuse(
-            name,
-            f"between {SMALLEST_PRIOR:g} and {LARGEST_PRIOR:g}",
-            float(high if low >= SMALLEST_PRIOR else low),
-        )
+    value = _outside(value, SMALLEST_PRIOR, LARGEST_PRIOR)
+    if value is not None:
+        refuse(name, f"between {SMALLEST_PRIOR:g} and {LARGEST_PRIOR:g}", value)
+
+
+def _outside(values, least, most):
+    """Return a value that is not within limits; None if there is none."""
+    if values is None:
+        return None
+    low, high = np.min(values), np.max(values)
+    if low >= least and high <= most:
+        return None
+    return float(high if low >= least else low)
 
 
 def checked_weights(sample_weight):
@@ -307,10 +308,8 @@ def _are_finite(values, from_zero):
     if not values.size:
         return True
     # if a value is NaN, so are both, and all comparisons are False
-    least = np.minimum.reduce(values, axis=None)
-    largest = np.maximum.reduce(values, axis=None)
-    is_low_enough = least >= 0 if from_zero else least > -np.inf
-    return bool(is_low_enough and largest < np.inf)
+    least, largest = (f.reduce(values, axis=None) for f in (np.minimum, np.maximum))
+    return bool((least >= 0 if from_zero else least > -np.inf) and largest < np.inf)
 
 
 def is_small_matrix(X, most_rows, most_values):
@@ -448,7 +447,11 @@ def _check_coordinates(X):
     for (name, places), size in zip(coords.items(), X.shape, strict=True):
         if len(places) != len(X.data):
             _refuse(X, f"{name} has {len(places)} entries, but data {len(X.data)}")
-        _check_range(X, name, places, size)
+        if len(places) and not 0 <= places.min() <= places.max() < size:
+            raise ValueError(
+                f"X has {name} indices outside of its {size} {name}s: it was built "
+                "with a wrong shape."
+            )
 
 
 def _with_whole_sums(X):
@@ -520,14 +523,6 @@ def _check_integers(X, **parts):
     for name, part in parts.items():
         if np.ndim(part) != 1 or part.dtype.kind not in "iu":
             _refuse(X, f"{name} is not an array of integers of one dimension")
-
-
-def _check_range(X, what, places, size):
-    if len(places) and not 0 <= places.min() <= places.max() < size:
-        raise ValueError(
-            f"X has {what} indices outside of its {size} {what}s: it was built with a "
-            "wrong shape."
-        )
 
 
 def _refuse(X, why):

@@ -164,9 +164,8 @@ def fit(
     >>> mixture.means_.shape
     (2, 2)
     """
-    estimator, client = estimator_of(estimator), client_of(client)
+    more, client = given_arguments(estimator, covariates=covariates), client_of(client)
     weights, X_val = weights_of(sample_weight), _validation(client, X_val)
-    more = given_arguments(estimator, covariates=covariates)
     if checkpoint is None:
         if every is not None:
             raise ValueError("every is for fits with a checkpoint=.")
@@ -179,6 +178,11 @@ def fit(
 
 def given_arguments(estimator, **arguments):
     """Return the arguments that are not None, which other models need not have."""
+    if not isinstance(estimator, TemperedEstimator):
+        raise TypeError(
+            "estimator must be one of sktemper, or made with sktemper.base; got "
+            f"{type(estimator).__name__}."
+        )
     given = {name: value for name, value in arguments.items() if value is not None}
     if "covariates" in given and not has_fit_parameter(estimator, "covariates"):
         raise TypeError(f"{type(estimator).__name__} has no covariates, only LDA has.")
@@ -237,19 +241,8 @@ def partial_fit(
     >>> mixture.n_samples_seen_
     300
     """
-    estimator, client = estimator_of(estimator), client_of(client)
     more = given_arguments(estimator, times=times, covariates=covariates)
-    weights = weights_of(sample_weight)
-    return estimator.partial_fit(OnCluster(client, X), sample_weight=weights, **more)
-
-
-def estimator_of(estimator):
-    if not isinstance(estimator, TemperedEstimator):
-        raise TypeError(
-            "estimator must be one of sktemper, or made with sktemper.base; got "
-            f"{type(estimator).__name__}."
-        )
-    return estimator
+    return _over_all(estimator, "partial_fit", X, client, sample_weight, more)
 
 
 def weights_of(sample_weight):
@@ -402,7 +395,8 @@ def score_samples(
 
 
 def _lazily(estimator, method, X, client, covariates=None):
-    check_is_fitted(estimator_of(estimator), "state_")
+    more = given_arguments(estimator, covariates=covariates)
+    check_is_fitted(estimator, "state_")
     getattr(estimator, method)  # raises if the model has no such method
     X, n_features = _array_of(estimator, X), estimator.n_features_in_
     if X.shape[1:] != (n_features,) and not np.isnan(X.shape[1]):
@@ -410,7 +404,6 @@ def _lazily(estimator, method, X, client, covariates=None):
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{n_features} features as input."
         )
-    more = given_arguments(estimator, covariates=covariates)
     if more:  # raises if they are invalid, or if the number of rows is unknown
         estimator._labels_for_predictions(covariates, X)
     # n_jobs=1, because a worker has a thread for each task
@@ -512,7 +505,9 @@ def score(
     >>> round(found - mixture.score(samples), 6) + 0.0
     0.0
     """
-    return _over_all(estimator, "score", X, client, sample_weight, covariates)
+    more = given_arguments(estimator, covariates=covariates)
+    check_is_fitted(estimator, "state_")
+    return _over_all(estimator, "score", X, client, sample_weight, more)
 
 
 @completed_by(score)
@@ -556,11 +551,11 @@ def lower_bound(
     >>> round(found - mixture.lower_bound(samples), 6) + 0.0
     0.0
     """
-    return _over_all(estimator, "lower_bound", X, client, sample_weight, covariates)
-
-
-def _over_all(estimator, method, X, client, sample_weight, covariates):
-    check_is_fitted(estimator_of(estimator), "state_")
     more = given_arguments(estimator, covariates=covariates)
+    check_is_fitted(estimator, "state_")
+    return _over_all(estimator, "lower_bound", X, client, sample_weight, more)
+
+
+def _over_all(estimator, method, X, client, sample_weight, more):
     source, weight = OnCluster(client_of(client), X), weights_of(sample_weight)
     return getattr(estimator, method)(source, sample_weight=weight, **more)

@@ -19,8 +19,21 @@ _CHUNK_RATINGS = _CHUNK_VALUES = 2**20
 # If more than this share of all pairs is rated, the algorithm visits every pair;
 # otherwise it draws pairs until there are enough different ones.
 _DENSE_SHARE = 0.05
-#: Constraints of parameters.
-_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+#: Constraints of the parameters of all functions.
+_SIZES = "n_samples", "n_features", "n_users", "n_items"
+_VARIANCES = "component_variance", "bias_variance", "noise_variance", "inequality"
+_CONSTRAINTS = {
+    **dict.fromkeys(_SIZES, [WholeNumber(1)]),
+    **dict.fromkeys(_VARIANCES, [Interval(Real, 0, None, closed="left")]),
+    **dict.fromkeys(["doc_topic_prior", "topic_word_prior"], [POSITIVE, "array-like"]),
+    "doc_length": [POSITIVE],
+    "components": ["array-like", None],
+    "inclusion_probability": [Interval(Real, 0, 1, closed="both"), "array-like"],
+    "n_ratings": [WholeNumber(0)],
+    "global_mean": [Interval(Real, None, None, closed="neither")],
+    "n_stars": [WholeNumber(1), None],
+    "random_state": ["random_state"],
+}
 #: Descriptions of kinds of types, for error messages.
 KINDS = {"f": "a floating-point type", "iuf": "a type of integers or floats"}
 # Eight shapes of 4 x 4 pixels, side by side.  Each shape overlaps with other shapes,
@@ -33,15 +46,7 @@ _SHAPES = """
 """
 
 
-@check_arguments(
-    n_samples=[WholeNumber(1)],
-    n_features=[WholeNumber(1)],
-    n_components=[WholeNumber(1)],
-    doc_length=[POSITIVE],
-    doc_topic_prior=[POSITIVE, "array-like"],
-    topic_word_prior=[POSITIVE, "array-like"],
-    random_state=["random_state"],
-)
+@check_arguments(**_CONSTRAINTS, n_components=[WholeNumber(1)])
 def make_lda_documents(
     n_samples: Int = 1000,
     n_features: Int = 500,
@@ -134,13 +139,7 @@ def make_lda_documents(
     return X
 
 
-@check_arguments(
-    n_samples=[WholeNumber(1)],
-    components=["array-like", None],
-    inclusion_probability=[Interval(Real, 0, 1, closed="both"), "array-like"],
-    noise_variance=[_NOT_NEGATIVE],
-    random_state=["random_state"],
-)
+@check_arguments(**_CONSTRAINTS)
 def make_factorial_mixture(
     n_samples: Int = 1000,
     components: ArrayLike | None = None,
@@ -232,19 +231,7 @@ def make_factorial_mixture(
     return (X, features, components) if return_components else X
 
 
-@check_arguments(
-    n_users=[WholeNumber(1)],
-    n_items=[WholeNumber(1)],
-    n_components=[WholeNumber(0)],
-    n_ratings=[WholeNumber(0)],
-    inequality=[_NOT_NEGATIVE],
-    global_mean=[Interval(Real, None, None, closed="neither")],
-    component_variance=[_NOT_NEGATIVE],
-    bias_variance=[_NOT_NEGATIVE],
-    noise_variance=[_NOT_NEGATIVE],
-    n_stars=[WholeNumber(1), None],
-    random_state=["random_state"],
-)
+@check_arguments(**_CONSTRAINTS, n_components=[WholeNumber(0)])
 def make_ratings(
     n_users: Int = 1000,
     n_items: Int = 500,

@@ -320,9 +320,13 @@ def read_gensim(
     size = n_features if names is None else len(names)
     if size is None:
         size = getattr(corpus, "num_terms", None)
-    if isinstance(corpus, Iterator):
-        corpus = _Once(corpus, size)
-    parsed = partial(_parsed_bags, corpus, batch_size)
+    is_once = isinstance(corpus, Iterator)
+    if is_once and size is None:
+        raise ValueError(
+            "corpus is a generator, which would have to be read twice to find the "
+            "number of columns. Give n_features or id2word, or a list."
+        )
+    parsed = partial(_parsed_bags, [corpus], is_once, batch_size)
     return Batches(lambda: _pair_batches(parsed, "The corpus", 0, size), names)
 
 
@@ -521,27 +525,6 @@ def _parsed_lines(lines, counted=False):
 # -- bags of words ---------------------------------------------------------------------
 
 
-class _Once:
-    """Iterable over a generator of documents; a second iteration raises an error."""
-
-    def __init__(self, documents, n_features):
-        if n_features is None:
-            raise ValueError(
-                "corpus is a generator, which would have to be read twice to find the "
-                "number of columns. Give n_features or id2word, or a list."
-            )
-        self.documents = documents
-
-    def __iter__(self):
-        if self.documents is None:
-            raise ValueError(
-                "corpus is a generator, which was read before. Call read_gensim with a "
-                "new generator, or with a list of the documents."
-            )
-        documents, self.documents = self.documents, None
-        return documents
-
-
 def _names_of_ids(id2word, n_features):
     """Return the words as a list, or None; a missing word becomes ``#`` and its id."""
     if id2word is None:
@@ -563,9 +546,18 @@ def _names_of_ids(id2word, n_features):
     return [str(words.get(number, f"#{number}")) for number in range(size)]
 
 
-def _parsed_bags(corpus, batch_size):
-    """Yield rows for `_pair_batches`, one for each document."""
-    documents, first = iter(corpus), 0
+def _parsed_bags(unread, is_once, batch_size):
+    """Yield rows for `_pair_batches`, one for each document.
+
+    ``unread`` is a list with the corpus, which is empty after a corpus is read that can
+    be read only once.
+    """
+    if not unread:
+        raise ValueError(
+            "corpus is a generator, which was read before. Call read_gensim with a "
+            "new generator, or with a list of the documents."
+        )
+    documents, first = iter(unread.pop() if is_once else unread[0]), 0
     while some := list(islice(documents, batch_size)):
         bags = list(map(_as_list, some))
         numbers, pairs = range(first, first + len(bags)), _pairs_of(bags)
