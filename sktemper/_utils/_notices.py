@@ -19,13 +19,11 @@ def warn(message, category=UserWarning):
     `warnings.warn` needs Python 3.12.)
     """
     frame, level = sys._getframe(1), 2
-    while frame.f_back and _is_inside(frame):
+    while (
+        frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE
+    ):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_inside(frame):
-    return frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE
 
 
 # -- log lines and warnings of estimators ----------------------------------------------

@@ -474,32 +474,19 @@ def check_distinct(X, found, name="X"):
 
     ``found`` is the same matrix as CSR, or an array.  scipy would add the ratings.
     """
-    if not issparse(found) or not _has_repeats(X, found):
+    if not issparse(found) or (X.nnz == found.nnz and found.has_canonical_format):
         return
     places = X.tocoo()
-    keys, counts = np.unique(
-        places.row * np.int64(X.shape[1]) + places.col, return_counts=True
-    )
+    places = places.row * np.int64(X.shape[1]) + places.col
+    keys, counts = np.unique(places, return_counts=True)
+    if len(keys) == len(places):
+        return
     row, column = divmod(int(keys[np.argmax(counts > 1)]), X.shape[1])
     raise ValueError(
         f"{name} has several ratings of an item by a user, for example in row {row} "
         f"and column {column}, and a sum of them would be no rating. Choose one by "
         "sktemper.datasets.ratings_matrix(..., duplicates='last')."
     )
-
-
-def _has_repeats(X, found):
-    if X.format == "coo" and X.nnz > found.nnz:
-        return True
-    if found.has_canonical_format:
-        return False
-    for first in range(0, found.shape[0], FEW_VALUES):  # a copy of all may be large
-        part = found[first : first + FEW_VALUES].copy()
-        size = part.nnz
-        part.sum_duplicates()
-        if part.nnz < size:
-            return True
-    return False
 
 
 def _check_diagonals(X):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import cloudpickle
 import numpy as np
+from dask.sizeof import sizeof
 from scipy import sparse
 
 from .._contract import compacted
@@ -108,15 +109,11 @@ class Sum:
 
 def _size(value):
     """Return the number of bytes of the arrays in a value."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if sparse.issparse(value):
-        return value.data.nbytes + value.indices.nbytes + value.indptr.nbytes
     if is_dataclass(value):
         return sum(_size(getattr(value, one.name)) for one in fields(value))
     if isinstance(value, list | tuple):
         return sum(map(_size, value))
-    return 8
+    return sizeof(value)
 
 
 def packed(items):

@@ -21,11 +21,9 @@ def smallest(low, high):
 
     The type has at most 32 bits; the result is None if 32 bits are too few.
     """
-    names = ("uint8", "uint16", "uint32") if low >= 0 else ("int8", "int16", "int32")
-    for name in names:
-        if np.iinfo(name).min <= low and high <= np.iinfo(name).max:
-            return np.dtype(name)
-    return None
+    low, high = int(low), int(high)
+    dtype = np.min_scalar_type(high if low >= 0 else min(low, -high - 1))
+    return dtype if dtype.kind in "ui" and dtype.itemsize <= 4 else None
 
 
 class RowBlock(NamedTuple):

@@ -90,10 +90,8 @@ default=None
     check_same_rows(users=users, items=items, ratings=ratings)
     ratings = numbers_of(ratings, "ratings")
     labels = user_labels, item_labels
-    keys, ratings, labels = _sorted_entries(users, items, ratings, labels, unknown)
-    keys, ratings = merged(keys, ratings, duplicates, labels)
-    X = csr_of_keys(keys, ratings, tuple(map(len, labels)))
-    return labelled(X, *labels), *labels
+    is_kept = np.ones(len(ratings), dtype=bool)
+    return _matrix(users, items, ratings, is_kept, labels, unknown, duplicates)
 
 
 @completed_by(ratings_matrix)
@@ -155,30 +153,23 @@ def interactions_matrix(
     weights = numbers_of(weights, "weights")
     if len(weights) and weights.min() < 0:
         raise ValueError(f"weights must not be negative, got {weights.min():g}.")
-    labels = user_labels, item_labels
-    keys, weights, labels = _sorted_entries(users, items, weights, labels, unknown)
-    keys, weights = keys[weights > 0], weights[weights > 0]
-    choices = "'sum' or 'one'"
-    keys, weights = merged(keys, weights, duplicates, labels, "interaction", choices)
-    X = csr_of_keys(keys, weights, tuple(map(len, labels)))
-    return labelled(X, *labels)
+    labels, words = (user_labels, item_labels), ("interaction", "'sum' or 'one'")
+    arguments = users, items, weights, weights > 0, labels, unknown, duplicates
+    return _matrix(*arguments, *words)[0]
 
 
-def _sorted_entries(users, items, values, labels, unknown):
-    """Return the keys of entries (see `csr_of_keys`), sorted; their values; and labels.
-
-    ``labels`` are the labels of users and of items, each given or None.
-    """
+def _matrix(users, items, values, is_kept, labels, unknown, duplicates, *words):
+    """Return a labelled matrix of the values that are kept, and the labels."""
     users, items = labels_of(users, "users"), labels_of(items, "items")
     check_consistent_length(users, items, values)
     rows, user_labels = _encoded(users, labels[0], unknown, "user")
     columns, item_labels = _encoded(items, labels[1], unknown, "item")
-    keys = rows * len(item_labels) + columns
-    known = (rows >= 0) & (columns >= 0)
-    if not known.all():
-        keys, values = keys[known], values[known]
-    order = np.argsort(keys, kind="stable")
-    return keys[order], values[order], (user_labels, item_labels)
+    is_kept = is_kept & (rows >= 0) & (columns >= 0)
+    keys, values = (rows * len(item_labels) + columns)[is_kept], values[is_kept]
+    order, labels = np.argsort(keys, kind="stable"), (user_labels, item_labels)
+    keys, values = merged(keys[order], values[order], duplicates, labels, *words)
+    X = csr_of_keys(keys, values, tuple(map(len, labels)))
+    return labelled(X, *labels), *labels
 
 
 def csr_of_keys(keys, ratings, shape):
@@ -186,13 +177,8 @@ def csr_of_keys(keys, ratings, shape):
 
     The key of an entry is ``row * n_columns + column``.
     """
-    rows, columns = np.divmod(keys, max(shape[1], 1))
-    index = np.int32 if max(*shape, len(keys)) < 2**31 else np.int64
-    indptr = np.zeros(shape[0] + 1, dtype=index)
-    np.cumsum(np.bincount(rows, minlength=shape[0]), out=indptr[1:])
-    X = csr_container()((ratings, columns.astype(index), indptr), shape=shape)
-    X.has_canonical_format = True
-    return X
+    places = np.divmod(keys, max(shape[1], 1))
+    return csr_container()((ratings, places), shape=shape)
 
 
 def numbers_of(values, name):

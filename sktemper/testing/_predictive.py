@@ -95,7 +95,8 @@ def check_scores_do_not_see_what_is_held_out(case):
         raise Skip("predictive_scores is the density of whole rows")
     _, n_held_out = case.predictive_scores()
     seen = []
-    for row in _longest_rows(case, n_held_out):
+    longest = np.argsort(-n_held_out, kind="stable")[:N_ROWS]
+    for row in longest[n_held_out[longest] > 1].tolist():
         X, columns = _change_values(case, row)
         if len(columns) < 4:
             continue
@@ -123,12 +124,6 @@ def check_scores_do_not_see_what_is_held_out(case):
         f"For the values of columns {names[0]} and {names[1]}, which come nearest, the "
         f"joint change of the score exceeds the sum of the changes by {mixed:.4g}"
     )
-
-
-def _longest_rows(case, n_held_out):
-    """Return the rows with the most held-out observations, at least two."""
-    order = np.argsort(-n_held_out, kind="stable")[:N_ROWS]
-    return [int(row) for row in order if n_held_out[row] > 1]
 
 
 def _change_values(case, row):
