@@ -19,10 +19,10 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA
 from sktemper.datasets import (
-    _files,
-    _parts,
+    _collection,
+    _folder,
     _shards,
-    _write_ratings,
+    _write,
     interactions_matrix,
     open_counts,
     open_dense,
@@ -100,8 +100,8 @@ def collection(folder):
 
 @pytest.fixture
 def small_runs(monkeypatch):
-    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2000)
-    monkeypatch.setattr(_write_ratings, "LOOKED_AT", 8)
+    monkeypatch.setattr(_write, "BYTES_AT_ONCE", 2000)
+    monkeypatch.setattr(_write, "LOOKED_AT", 8)
 
 
 class Stop(Exception):
@@ -552,7 +552,7 @@ def test_a_shard_is_read_through_once_in_a_process(collection, folder, monkeypat
     monkeypatch.setattr(_shards, "check_crc", reading)
     for _ in range(2):
         fit(open_counts(folder))
-        _parts._maps.cache_clear()
+        _collection._maps.cache_clear()
         fit(pickle.loads(pickle.dumps(collection)))
     assert len(read) == 9 and len(set(read)) == 9
     os.utime(folder / FIRST / "shard-00001.data.npy", ns=(1, 1))
@@ -577,16 +577,16 @@ def test_threads_wait_for_one_to_read_a_shard(collection, monkeypatch):
 
 def changing(monkeypatch, change, after):
     """Call ``change`` after a fit has read rows ``after`` times."""
-    n_calls, rows = [0], _parts.Shard.rows
+    n_calls, rows = [0], _collection.Shard.rows
 
     def counted(*arguments):
         n_calls[0] += 1
         if n_calls[0] == after:
             change()
-            time.sleep(1.5 * _parts.LOOK_EVERY)
+            time.sleep(1.5 * _collection.LOOK_EVERY)
         return rows(*arguments)
 
-    monkeypatch.setattr(_parts.Shard, "rows", counted)
+    monkeypatch.setattr(_collection.Shard, "rows", counted)
 
 
 CHANGES = {
@@ -653,13 +653,13 @@ def test_a_fit_checks_files_at_intervals(collection, monkeypatch):
     part = collection.parts[0]
     part.rows(slice(2), "one")
     monkeypatch.setattr(os, "stat", looking)
-    monkeypatch.setattr(_parts, "LOOK_EVERY", 1000.0)
+    monkeypatch.setattr(_collection, "LOOK_EVERY", 1000.0)
     for _ in range(5):
         part.rows(slice(2), "one")
     assert not looks
     part.rows(slice(2), "another")
     assert len(looks) == 4  # three files of the shard and the description
-    monkeypatch.setattr(_parts, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(_collection, "LOOK_EVERY", 0.0)
     part.rows(slice(2), "another")
     part.rows(slice(2))
     assert len(looks) == 12
@@ -673,8 +673,8 @@ def groups_of(collection):
 
 def test_forked_children_can_open_shards(collection):
     collection[0]
-    with _parts._locks[collection.parts[0]]:
-        _parts._locks.clear()
+    with _collection._locks[collection.parts[0]]:
+        _collection._locks.clear()
         assert collection[0].shape == (20, 12)
 
 
@@ -839,9 +839,9 @@ def test_columns_of_data_frames_have_one_order(folder):
 
 def described(folder, change):
     """Change a description, and write it with a valid checksum."""
-    meta = _files.read_json(folder / "meta.json")
+    meta = _folder.read_json(folder / "meta.json")
     del meta["checksum"]
-    _files.write_json(folder / "meta.json", meta | change)
+    _folder.write_json(folder / "meta.json", meta | change)
 
 
 def test_a_missing_generation_is_reported(collection, folder):
@@ -886,7 +886,7 @@ def test_forged_indices_are_refused(what, place, value, collection, folder):
     array = np.load(path)
     array[place] = value
     np.save(path, array)
-    meta = _files.read_json(folder / "meta.json")
+    meta = _folder.read_json(folder / "meta.json")
     names = ["data", "indices", "indptr"]
     meta["shards"][0]["crc"][names.index(what)] = zlib.crc32(path.read_bytes())
     described(folder, {"shards": meta["shards"]})

@@ -24,10 +24,10 @@ from sklearn.feature_extraction.text import (
 from sklearn.pipeline import make_pipeline
 
 from sktemper.datasets import (
+    _collection,
     _lines,
-    _parts,
     _words,
-    _write_ratings,
+    _write,
     open_counts,
     open_dense,
     open_ratings,
@@ -432,8 +432,8 @@ def test_pickles_hold_no_data(X, collection):
 @pytest.fixture
 def few_open(monkeypatch):
     """At most two shards are open."""
-    maps = lru_cache(maxsize=2)(_parts._maps.__wrapped__)
-    monkeypatch.setattr(_parts, "_maps", maps)
+    maps = lru_cache(maxsize=2)(_collection._maps.__wrapped__)
+    monkeypatch.setattr(_collection, "_maps", maps)
     return maps
 
 
@@ -443,7 +443,7 @@ def test_few_shards_are_open(tmp_path, few_open):
     for number in (*range(10), 4, 0, 9):
         assert (collection[number] != X[10 * number : 10 * number + 10]).nnz == 0
     assert few_open.cache_info().currsize == 2
-    assert _parts.MOST_OPEN < 100
+    assert _collection.MOST_OPEN < 100
 
 
 def test_threads_share_what_is_open(tmp_path, few_open):
@@ -527,8 +527,8 @@ def in_batches(table, size=251):
 
 @pytest.fixture
 def small_runs(monkeypatch):
-    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 8000)
-    monkeypatch.setattr(_write_ratings, "LOOKED_AT", 8)
+    monkeypatch.setattr(_write, "BYTES_AT_ONCE", 8000)
+    monkeypatch.setattr(_write, "LOOKED_AT", 8)
 
 
 @pytest.mark.every(13)
@@ -615,8 +615,8 @@ def test_bad_ratings(bad, error, what, tmp_path):
 
 
 def test_ratings_are_sorted_in_bounded_memory(monkeypatch, tmp_path):
-    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2**18)
-    monkeypatch.setattr(_write_ratings, "LOOKED_AT", 64)
+    monkeypatch.setattr(_write, "BYTES_AT_ONCE", 2**18)
+    monkeypatch.setattr(_write, "LOOKED_AT", 64)
 
     def batches(number, size=5_000):
         for seed in range(number):

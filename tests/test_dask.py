@@ -276,9 +276,9 @@ def test_workers_open_collections_on_disk(client, tmp_path):
 @in_processes  # each process has its own record of checked shards
 def test_workers_check_the_shards_that_they_open(client, tmp_path):
     def numbers_of_checked(folder):  # local, because workers cannot import this module
-        from sktemper.datasets import _parts
+        from sktemper.datasets import _collection
 
-        parts = list(_parts._checked)
+        parts = list(_collection._checked)
         return sorted(part.number for part in parts if part.folder == folder)
 
     X = np.random.default_rng(0).normal(size=(800, 3))

@@ -17,8 +17,7 @@ from ._read_counts import (
     read_uci,
 )
 from ._read_tables import read_text, read_triples
-from ._write import write_counts, write_dense
-from ._write_ratings import write_ratings
+from ._write import write_counts, write_dense, write_ratings
 
 __all__ = [
     "Collection",
