@@ -20,10 +20,9 @@ MOST_RETRIES = 12
 #: Seconds between two checks of the cluster while waiting.
 LOOK_EVERY = 2.0
 #: Seconds without a scheduler, an answer or a worker before `ClusterLost` is raised.
+#: Workers must report their version within the last of them: they import the package
+#: first, as they also would for a fit.
 NO_SCHEDULER, NO_ANSWER, NO_WORKERS = 10.0, 15.0, 45.0
-#: Seconds in which workers must report their version.  They import the package first,
-#: as they also would for a fit.
-VERSIONS_WITHIN = 30.0
 #: Largest number of workers that a message lists.
 MOST_NAMED = 3
 
@@ -57,7 +56,7 @@ def _warn_of_versions(client):
     """Warn of workers that have another version of the package than this process."""
     here = _remote.version()
     answers = Cluster(client).asked(
-        client.run, _remote.version, on_error="return", seconds=VERSIONS_WITHIN
+        client.run, _remote.version, on_error="return", seconds=NO_WORKERS
     )
     others = {
         address: "none that can be imported"

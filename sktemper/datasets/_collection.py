@@ -363,7 +363,7 @@ class Collection(Source):
             If files are damaged or missing.  The message names the first such file of
             each shard.
         """
-        meta = self._current_meta()
+        meta = meta_of(self.folder, self._stamp)
         folder = generation_folder(self.folder, meta["generation"])
         checks = [part.check for part in self.parts]
         for name, crc in meta["files"].items():
@@ -373,18 +373,14 @@ class Collection(Source):
             try:
                 check()
             except (OSError, ValueError) as error:
-                self._current_meta()
+                meta_of(self.folder, self._stamp)
                 damage.append(str(error))
         if damage:
             raise ValueError("\n".join(damage))
 
-    def _current_meta(self):
-        """Return the description; raise if the collection was replaced."""
-        return meta_of(self.folder, self._stamp)
-
     def _read(self, name, read):
         """Return ``read(path)`` of a file next to the shards, None if there is none."""
-        meta = self._current_meta()
+        meta = meta_of(self.folder, self._stamp)
         if name not in meta["files"]:
             return None
         path = generation_folder(self.folder, meta["generation"]) / name

@@ -26,13 +26,12 @@ from ._lines import (
 
 #: Maximum number of rows of a batch, so that rows without entries use little memory.
 EMPTY_ROWS = 2**20
-#: The maximum number of rows in a header is `MOST_ROWS`, or `ROWS_PER_ENTRY` times the
-#: number of entries if this product is larger.
-MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
+#: The maximum number of rows in a header is `MOST_EMPTY`, or `ROWS_PER_ENTRY` times the
+#: number of entries if this product is larger; the maximum number of columns without a
+#: word in `id2word` is also `MOST_EMPTY`.
+MOST_EMPTY, ROWS_PER_ENTRY = 2**24, 100
 #: Maximum number of digits of a number in a header.
 MOST_DIGITS = 18
-#: Largest number of columns without a word in `id2word`.
-MOST_UNNAMED = 2**24
 #: Largest compression ratio of gzip.
 LARGEST_RATIO = 1032
 #: Pattern of a line of Matrix Market without content.
@@ -356,7 +355,7 @@ def _checked_batches(lines, header, sizes, vocab, dtype, n_fields=3, by_column=F
     """
     n_bytes = lines.path.stat().st_size * (LARGEST_RATIO if lines.is_zipped else 1)
     most_entries = (n_bytes + 1) // (2 * n_fields)  # a field is a digit and a separator
-    most_rows = max(MOST_ROWS, ROWS_PER_ENTRY * sizes[2])
+    most_rows = max(MOST_EMPTY, ROWS_PER_ENTRY * sizes[2])
     for number, least, largest, what in (
         # entries first, because the limit of rows depends on the number of entries
         (2, 0, most_entries, f"entries, as the file has at most {n_bytes:,} bytes"),
@@ -535,7 +534,7 @@ def _names_of_ids(id2word, n_features):
     words = dict(id2word.items() if is_mapping else enumerate(id2word))
     if not words:
         return None
-    last = (n_features or len(words) + MOST_UNNAMED) - 1
+    last = (n_features or len(words) + MOST_EMPTY) - 1
     for number in words:
         if not is_integer(number) or not 0 <= number <= last:
             raise ValueError(
