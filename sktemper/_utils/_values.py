@@ -264,10 +264,6 @@ def _item_values(name, items, tries_floats=True):
             return _integer_values(name, np.array(items, dtype=float), lambda: items)
         except OverflowError:
             pass  # `_python_value` raises an error about this integer
-    if types == {str}:  # the most common type needs none of the checks below
-        places = {text: place for place, text in enumerate(dict.fromkeys(items))}
-        entries = np.array([places[text] for text in items], dtype=np.intp)
-        return Values(name, entries, list(places))
     _check_types(name, types, items)
     # True == 1, but they read differently
     others = [kind for kind in types - BOOLS if issubclass(kind, Real | Decimal)]

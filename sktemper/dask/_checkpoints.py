@@ -90,16 +90,14 @@ class Checkpoints:
 
     def _check(self, found, path):
         """Raise if a checkpoint belongs to another fit."""
+        theirs, ours = (one.get_params(deep=False) for one in (found, self.estimator))
+        changed = [
+            name
+            for name in ours
+            if name not in FREE and not _is_same(ours[name], theirs.get(name))
+        ]
         if type(found) is not type(self.estimator):
             changed = ["the estimator's class"]
-        else:
-            theirs = found.get_params(deep=False)
-            ours = self.estimator.get_params(deep=False)
-            changed = [
-                name
-                for name in ours
-                if name not in FREE and not _is_same(ours[name], theirs[name])
-            ]
         if changed:
             raise ValueError(
                 f"{path} is of another fit: {', '.join(changed)} differs. Choose "

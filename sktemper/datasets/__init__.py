@@ -4,10 +4,10 @@ from ._collection import Collection, open_counts, open_dense, open_ratings
 from ._corpora import (
     load_debian_descriptions,
     load_election_survey,
+    load_movielens,
     load_python_changes,
 )
 from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
-from ._movielens import load_movielens
 from ._ratings import interactions_matrix, ratings_matrix
 from ._read_counts import (
     read_gensim,

@@ -56,12 +56,10 @@ def check_better_parameters_score_better(case):
     before, after = (
         case.predictive_scores(globals_=g)[0].sum() for g in (prior, fitted)
     )
-    expect(
-        after > before + precision(case.model) * abs(before),
-        "scores of predictive_scores do not follow the parameters",
-        f"a sum of more than {before:.10g}, the sum under the prior",
-        f"{after:.10g} after {N_STEPS} steps on the same rows",
-    )
+    fault = "scores of predictive_scores do not follow the parameters"
+    expected = f"a sum of more than {before:.10g}, the sum under the prior"
+    rises = after > before + precision(case.model) * abs(before)
+    expect(rises, fault, expected, f"{after:.10g} after {N_STEPS} steps on these rows")
 
 
 def check_scores_are_not_better_than_the_bound(case):
@@ -75,13 +73,10 @@ def check_scores_are_not_better_than_the_bound(case):
     n_observed = step.row_observed.sum() if n_held_out.max() > 1 else case.n_rows
     bound, score = step.bound / n_observed, scores.sum() / max(n_held_out.sum(), 1)
     most = bound + MOST_EXCESS + SHARE_OF_EXCESS * abs(bound)
-    expect(
-        not score > most,
-        "scores of predictive_scores are no held-out log-likelihoods",
-        f"at most {most:.4g} per held-out observation, because the bound is "
-        f"{bound:.4g} per observation",
-        f"{score:.4g}",
-    )
+    fault = "scores of predictive_scores are no held-out log-likelihoods"
+    expected = f"at most {most:.4g} per held-out observation, because the bound is "
+    expected += f"{bound:.4g} per observation"
+    expect(not score > most, fault, expected, f"{score:.4g}")
 
 
 def check_scores_do_not_see_what_is_held_out(case):

@@ -139,13 +139,9 @@ def check_unit_noise_weighs_what_units_tell(case):
     else:
         powers, same_as = Powers(statistics=w), "Powers(statistics=w)"
     noisy, plain = case.local_step(unit_noise=w), case.local_step()
-    close_statistics(
-        case,
-        noisy.statistics,
-        case.local_step(powers=powers).statistics,
-        f"statistics under unit_noise=w differ from those at {same_as}",
-        precision(case.model),
-    )
+    expected, rtol = case.local_step(powers=powers).statistics, precision(case.model)
+    fault = f"statistics under unit_noise=w differ from those at {same_as}"
+    close_statistics(case, noisy.statistics, expected, fault, rtol)
     if not case.model.has_units():
         same(noisy.row_bounds, plain.row_bounds, "row_bounds change with unit_noise")
 
@@ -349,25 +345,18 @@ def check_critical_temperatures_do_not_increase(case):
     if temperatures is None:
         raise Skip("these data have no critical temperatures")
     temperatures = np.asarray(temperatures)
-    for holds, expected in (
-        (
-            temperatures.ndim == 1 and np.isfinite(temperatures).all(),
-            "finite numbers of shape (n_components - 1,)",
-        ),
-        (
-            (temperatures > 0).all() and (np.diff(temperatures) <= 0).all(),
-            "positive numbers that do not increase",
-        ),
-    ):
-        expect(holds, "critical_temperatures", expected, temperatures)
+    is_finite = temperatures.ndim == 1 and np.isfinite(temperatures).all()
+    expected = "finite numbers of shape (n_components - 1,)"
+    expect(is_finite, "critical_temperatures", expected, temperatures)
+    falls = (temperatures > 0).all() and (np.diff(temperatures) <= 0).all()
+    expected = "positive numbers that do not increase"
+    expect(falls, "critical_temperatures", expected, temperatures)
     n_rows = X.shape[0]
     twice, weight = X[np.repeat(np.arange(n_rows), 2)], np.full(n_rows, 2.0)
-    close(
-        model.critical_temperatures(X, case.hyper, weight),
-        model.critical_temperatures(twice, case.hyper),
-        "critical_temperatures with weights of 2 differ from those of repeated rows",
-        1e-6,
-    )
+    found = model.critical_temperatures(X, case.hyper, weight)
+    expected = model.critical_temperatures(twice, case.hyper)
+    fault = "critical_temperatures with weights of 2 differ from those of repeated rows"
+    close(found, expected, fault, 1e-6)
 
 
 def check_hyper_has_its_shapes(case):
@@ -403,12 +392,9 @@ def check_local_parameters_have_their_width(case):
     n_local, width = case.model.n_local, int(np.prod(local.shape[1:]))
     if n_local is None:
         raise Skip(f"{type(case.model).__name__} has no n_local")
-    expect(
-        width == n_local,
-        "n_local differs from the number of local parameters of a row",
-        f"{width}, the width of local_parameters",
-        n_local,
-    )
+    fault = "n_local differs from the number of local parameters of a row"
+    expected = f"{width}, the width of local_parameters"
+    expect(width == n_local, fault, expected, n_local)
     case.model.check_local(local)
 
 
