@@ -4,43 +4,37 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#define restrict __restrict
-#define VECTORISE
-#define VECTORISE_REDUCTION(...)
-#else
-#define PRAGMA(...) _Pragma(#__VA_ARGS__)
-#define VECTORISE PRAGMA(omp simd)
-#define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
-#endif
-
 /* LOOP is the start of a function that kernels call through the table of loops, and
- * ALWAYS_INLINE that of a function with short loops, which are unrolled at each call. */
-#ifdef __GNUC__
-#define LOOP static __attribute__((unused))
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define PREFETCH(address) __builtin_prefetch(address)
-#else
-#define LOOP static
-#define ALWAYS_INLINE static inline
-#define PREFETCH(address) (void)(address)
-#endif
-
-/* UNROLLED precedes a short loop that is unrolled completely, so that its arrays stay in
+ * ALWAYS_INLINE that of a function with short loops, which are unrolled at each call.
+ * UNROLLED precedes a short loop that is unrolled completely, so that its arrays stay in
  * registers.  Between UNFUSED and FUSED, products are rounded before they are added, even if
  * the instruction set has fused operations.  If sums have a fixed order, the bits are the same
  * for all instruction sets. */
-#if defined(__clang__)
+#if defined(__GNUC__) || defined(__clang__)
+#define PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define VECTORISE PRAGMA(omp simd)
+#define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
+#define LOOP static __attribute__((unused))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define PREFETCH(address) __builtin_prefetch(address)
+#ifdef __clang__
 #define UNROLLED PRAGMA(unroll)
 #define UNFUSED PRAGMA(STDC FP_CONTRACT OFF)
 #define FUSED PRAGMA(STDC FP_CONTRACT DEFAULT)
 /* This warning is disabled because a loop that cannot be vectorised is only slower. */
 #pragma clang diagnostic ignored "-Wpass-failed"
-#elif defined(__GNUC__)
+#else
 #define UNROLLED PRAGMA(GCC unroll 16)
 #define UNFUSED PRAGMA(GCC push_options) PRAGMA(GCC optimize("fp-contract=off"))
 #define FUSED PRAGMA(GCC pop_options)
-#else
+#endif
+#else /* Microsoft's compiler */
+#define restrict __restrict
+#define VECTORISE
+#define VECTORISE_REDUCTION(...)
+#define LOOP static
+#define ALWAYS_INLINE static inline
+#define PREFETCH(address) (void)(address)
 #define UNROLLED
 #define UNFUSED __pragma(fp_contract(off))
 #define FUSED __pragma(fp_contract(on))

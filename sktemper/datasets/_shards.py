@@ -137,10 +137,7 @@ def _fraction_among(values):
 
 def checksum(*arrays):
     """Return the CRC-32 checksum of arrays."""
-    crc = 0
-    for array in arrays:
-        crc = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8), crc)
-    return crc
+    return zlib.crc32(b"".join(array.tobytes() for array in arrays))
 
 
 # -- files and their writer ------------------------------------------------------------
