@@ -241,8 +241,8 @@ def partial_fit(
     >>> mixture.n_samples_seen_
     300
     """
-    more = given_arguments(estimator, times=times, covariates=covariates)
-    return _over_all(estimator, "partial_fit", X, client, sample_weight, more)
+    arguments = X, client, sample_weight, covariates
+    return _over_all(estimator, "partial_fit", *arguments, times=times)
 
 
 def weights_of(sample_weight):
@@ -505,9 +505,7 @@ def score(
     >>> round(found - mixture.score(samples), 6) + 0.0
     0.0
     """
-    more = given_arguments(estimator, covariates=covariates)
-    check_is_fitted(estimator, "state_")
-    return _over_all(estimator, "score", X, client, sample_weight, more)
+    return _over_all(estimator, "score", X, client, sample_weight, covariates)
 
 
 @completed_by(score)
@@ -551,11 +549,10 @@ def lower_bound(
     >>> round(found - mixture.lower_bound(samples), 6) + 0.0
     0.0
     """
-    more = given_arguments(estimator, covariates=covariates)
-    check_is_fitted(estimator, "state_")
-    return _over_all(estimator, "lower_bound", X, client, sample_weight, more)
+    return _over_all(estimator, "lower_bound", X, client, sample_weight, covariates)
 
 
-def _over_all(estimator, method, X, client, sample_weight, more):
+def _over_all(estimator, method, X, client, sample_weight, covariates, **arguments):
+    more = given_arguments(estimator, covariates=covariates, **arguments)
     source, weight = OnCluster(client_of(client), X), weights_of(sample_weight)
     return getattr(estimator, method)(source, sample_weight=weight, **more)
