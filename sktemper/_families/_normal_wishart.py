@@ -73,9 +73,16 @@ class WishartPrecision:
         self.n_features = n_features
         self.least, self.shift = n_features - 1.0, float(n_features)
 
+    def degrees(self, freedom):
+        """Return the degrees of freedom of the chi-square variables of a factor.
+
+        The shape is (..., n_variables).
+        """
+        return np.asarray(freedom)[..., None] - np.arange(self.n_features)
+
     def halves(self, freedom):
-        """Return the arguments of Gamma functions of a factor, (..., n_arguments)."""
-        return 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
+        """Return the arguments of Gamma functions of a factor, (..., n_variables)."""
+        return 0.5 * self.degrees(freedom)
 
     def expected_log(self, freedom):
         """Return E log |Lambda| if the inverse scale is the identity matrix."""
@@ -107,7 +114,7 @@ class WishartPrecision:
 
     def exponent(self, freedom):
         """Return the exponent of a predictive density, without its negative sign."""
-        return 0.5 * (freedom + 1.0)
+        return 0.5 * self.width * (freedom + 1.0)
 
     def log_student(self, freedom, log_determinants, spread):
         """Return the logarithm of predictive densities at their modes.
@@ -115,13 +122,20 @@ class WishartPrecision:
         ``spread`` is (kappa + 1) / kappa.
         """
         D = self.n_features
-        logs = log_rising(0.5 * (freedom + 1.0 - D), 0.5 * D)
-        return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
+        logs = self._log_ratios(freedom)
+        logs = logs - 0.5 * D * np.log(math.pi * self.width * spread)
+        return logs + 0.5 * log_determinants
+
+    def _log_ratios(self, freedom):
+        """Return the logarithms of the ratios of Gamma functions of `log_student`."""
+        D = self.n_features
+        return log_rising(0.5 * (freedom + 1.0 - D), 0.5 * D)
 
     def draws(self, freedom, random, n_components):
         """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
-        degrees = freedom - np.arange(self.n_features)
-        return log_chisquare(degrees, random, (n_components, len(degrees))).sum(axis=1)
+        size = n_components, round(self.n_features / self.width)
+        logs = log_chisquare(self.degrees(freedom), random, size)
+        return self.width * (logs - math.log(self.width)).sum(axis=1)
 
 
 class GammasPrecision(WishartPrecision):
@@ -136,19 +150,13 @@ class GammasPrecision(WishartPrecision):
         self.n_features = n_features
         self.least, self.shift, self.copies = 0.0, 1.0, n_features
 
-    def halves(self, freedom):
-        return 0.5 * np.asarray(freedom)[..., None]
+    def degrees(self, freedom):
+        return np.asarray(freedom)[..., None]
 
     is_product = True
 
-    def log_student(self, freedom, log_determinants, spread):
-        D = self.n_features
-        logs = D * log_rising(0.5 * freedom, 0.5)
-        return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
-
-    def draws(self, freedom, random, n_components):
-        size = n_components, self.n_features
-        return log_chisquare(freedom, random, size).sum(axis=1)
+    def _log_ratios(self, freedom):
+        return self.n_features * log_rising(0.5 * freedom, 0.5)
 
 
 class GammaPrecision(GammasPrecision):
@@ -167,24 +175,14 @@ class GammaPrecision(GammasPrecision):
         self.least, self.shift, self.copies = 0.0, 1.0 / n_features, n_features
         self.width, self.log_scale = float(n_features), -math.log(0.5 * n_features)
 
-    def halves(self, freedom):
-        return 0.5 * self.n_features * np.asarray(freedom)[..., None]
+    def degrees(self, freedom):
+        return self.n_features * np.asarray(freedom)[..., None]
 
     is_product = False
 
-    def exponent(self, freedom):
-        return 0.5 * self.n_features * (freedom + 1.0)
-
-    def log_student(self, freedom, log_determinants, spread):
+    def _log_ratios(self, freedom):
         D = self.n_features
-        logs = log_rising(0.5 * D * freedom, 0.5 * D)
-        logs = logs - 0.5 * D * np.log(math.pi * D * spread)
-        return logs + 0.5 * log_determinants
-
-    def draws(self, freedom, random, n_components):
-        D = self.n_features
-        logs = log_chisquare(D * freedom, random, n_components)
-        return D * (logs - math.log(D))
+        return log_rising(0.5 * D * freedom, 0.5 * D)
 
 
 # -- covariance types: the elements of a symmetric matrix that a component stores ------
@@ -323,9 +321,6 @@ class Covariance:
             factors, _ = self.factors(inverse_scale)
             return np.swapaxes(factors, -1, -2) @ factors
 
-    def symmetric(self, matrices):
-        return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
-
     def roots(self, inverse_scale):
         """Return the upper triangular R with R R^T = scale."""
         factors, _ = self.factors(inverse_scale)
@@ -420,9 +415,6 @@ class Diagonal(Covariance):
 
     def scale(self, inverse_scale):
         return 1.0 / inverse_scale
-
-    def symmetric(self, matrices):
-        return matrices
 
     def roots(self, inverse_scale):
         return inverse_scale**-0.5
