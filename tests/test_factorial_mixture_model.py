@@ -734,7 +734,8 @@ def test_a_stopped_gram_is_void():
     model.stop[0] = 1
     with pytest.raises(Stopped):
         out = np.empty((N, K * (K + 1) // 2))
-        _inference.grams(model, block, np.arange(N), prepared, True, out)
+        couplings = _inference.Couplings(model, block, prepared, completing=True)
+        couplings.grams(np.arange(N), out)
 
 
 # -- the score -------------------------------------------------------------------------

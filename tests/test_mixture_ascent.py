@@ -18,8 +18,7 @@ from sktemper._families._births import Search
 from sktemper._families._dirichlet import WEIGHTS
 from sktemper._families._mixture import Mixture, MixtureModel
 from sktemper.discrete_mixture._model import _DiscreteMixtureModel
-from sktemper.factorial_mixture._ascent import FactorialAscent
-from sktemper.factorial_mixture._model import FactorialMixtureModel
+from sktemper.factorial_mixture._model import FactorialAscent, FactorialMixtureModel
 from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.model import IllDefined
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves

@@ -104,7 +104,30 @@ DONE_BY_KERNEL = {
 MOST_VALUES = 2**21
 
 
-class ProductAscent(Ascent):
+class KernelAscent(Ascent):
+    """Steps by a kernel, in one call; a subclass defines `_take_steps`."""
+
+    #: Number of rows of the bounds that `run` returns.
+    n_bounds = 2
+
+    def run(self, powers, flags, n_left, limits, before, scale):
+        bounds = np.empty((self.n_bounds, len(powers)))
+        status, n_done, before = self._take_steps(
+            (powers, flags, n_left, limits, before, scale, self.model.stop, bounds)
+        )
+        if status == self.STOPPED:
+            raise Stopped
+        return status, n_done, before, bounds
+
+    def _take_steps(self, steps):
+        """Call the kernel with the arguments of `set_steps`.
+
+        Returns the status, ``n_done`` and ``before``, see `Ascent.run`.
+        """
+        raise NotImplementedError
+
+
+class ProductAscent(KernelAscent):
     """Steps by a kernel, for families that have `Family.parts_of_kernel`."""
 
     def __init__(self, model, block, row_weight):
@@ -129,23 +152,19 @@ class ProductAscent(Ascent):
         copies = [array.copy() for array in self._globals.arrays()]
         return type(self._globals)(*copies), self._hyper
 
-    def run(self, powers, flags, n_left, limits, before, scale):
+    def _take_steps(self, steps):
         hyper, globals_ = self._hyper, self._globals
-        bounds = np.empty((2, len(powers)))
-        status, n_done, before = product_ascent(
+        return product_ascent(
             self._parts,
             self._moments,
             self._log_base,
             self.row_weight,
             self.model.component_prior(hyper),
             (self._sticks, hyper.weight_concentration),
-            (powers, flags, n_left, limits, before, scale, self.model.stop, bounds),
+            steps,
             (globals_.weights.reshape(-1), globals_.components),
             self.row_bounds,
         )
-        if status == self.STOPPED:
-            raise Stopped
-        return status, n_done, before, bounds
 
 
 def ascent_of_mixture(model, block, row_weight):

@@ -13,7 +13,7 @@ optimised afterwards.  Therefore changes of slightly negative gain are also prop
 
 import operator
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +31,7 @@ from ._kernels import entropies_of_merges, product_split
 USED = 0.5
 
 
-class BirthPlaces(NamedTuple):
+class BirthPlaces:
     """What all births from the same parameters have in common.
 
     Attributes
@@ -48,80 +48,58 @@ class BirthPlaces(NamedTuple):
         Squared lengths of the coordinates.
     """
 
-    row_weight: np.ndarray
-    shares: np.ndarray
-    n_near: float
-    order: np.ndarray
-    ends: np.ndarray
-    coordinates: Any
-    squares: np.ndarray
-
-    @classmethod
-    def of(cls, model, globals_, hyper, block, row_weight=None):
+    def __init__(self, model, globals_, hyper, block, row_weight=None):
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
-        shares, bounds = model.last_shares(globals_, hyper, block)
-        n_used = max((row_weight @ shares > USED).sum(), 1)
-        order = np.argsort(bounds, kind="stable")
-        coordinates = model.family_of(hyper).coordinates(block, row_weight)
-        return cls(
-            row_weight,
-            shares,
-            max(row_weight.sum() / (2 * n_used), 2),
-            order,
-            np.cumsum(row_weight[order]),
-            coordinates,
-            (coordinates**2).sum(axis=1),
-        )
+        self.row_weight = row_weight
+        self.shares, bounds = model.last_shares(globals_, hyper, block)
+        n_used = max((row_weight @ self.shares > USED).sum(), 1)
+        self.n_near = max(row_weight.sum() / (2 * n_used), 2)
+        self.order = np.argsort(bounds, kind="stable")
+        self.ends = np.cumsum(row_weight[self.order])
+        self.coordinates = model.family_of(hyper).coordinates(block, row_weight)
+        self.squares = (self.coordinates**2).sum(axis=1)
 
+    def propose(self, random):
+        """Return responsibilities in which one component starts again around a row.
 
-def propose_birth(places, random):
-    """Return responsibilities in which one component starts again around a row.
+        A component is drawn at random, and its rows are divided among the other
+        components.  Then a row is drawn, usually a row that the mixture explains badly.
+        The component gets the nearest neighbours of this row: half of the mean number
+        of rows of a nonempty component.
+        """
+        shares, k = self.shares.copy(), random.integers(self.shares.shape[1])
+        shares[:, k] = 0.0
+        shares += 1e-300
+        shares /= shares.sum(axis=1, keepdims=True)
+        near = self._neighbours(self._drawn(random))
+        shares[near] = 0.0
+        shares[near, k] = 1.0
+        return shares
 
-    A component is drawn at random, and its rows are divided among the other components.
-    Then a row is drawn, usually a row that the mixture explains badly.  The component
-    gets the nearest neighbours of this row: half of the mean number of rows of a
-    nonempty component.
+    def _drawn(self, random):
+        """Return the index of a random row, usually a row with a small bound.
 
-    Parameters
-    ----------
-    places : BirthPlaces
-    random : numpy.random.Generator
-    """
-    shares, k = places.shares.copy(), random.integers(places.shares.shape[1])
-    shares[:, k] = 0.0
-    shares += 1e-300
-    shares /= shares.sum(axis=1, keepdims=True)
-    near = _neighbours(places, _drawn(places, random))
-    shares[near] = 0.0
-    shares[near, k] = 1.0
-    return shares
+        The draw does not depend on the order of the rows, and a row of weight 2 is
+        equivalent to two equal rows.
+        """
+        # The product of two uniform numbers is small: a third of the draws are among
+        # the tenth of the rows with the smallest bounds.
+        place = random.random(2).prod() * self.ends[-1]
+        drawn = np.searchsorted(self.ends, place, side="right")
+        return self.order[min(drawn, len(self.order) - 1)]
 
+    def _neighbours(self, centre):
+        """Return a mask of the rows that are nearest to the row ``centre``.
 
-def _drawn(places, random):
-    """Return the index of a random row, usually a row with a small bound.
-
-    The draw does not depend on the order of the rows, and a row of weight 2 is
-    equivalent to two equal rows.
-    """
-    # The product of two uniform numbers is small: a third of the draws are among the
-    # tenth of the rows with the smallest bounds.
-    place = random.random(2).prod() * places.ends[-1]
-    drawn = np.searchsorted(places.ends, place, side="right")
-    return places.order[min(drawn, len(places.order) - 1)]
-
-
-def _neighbours(places, centre):
-    """Return a mask of the rows that are nearest to the row ``centre``.
-
-    The total weight of these rows is at least ``n_near``, unless all rows weigh less.
-    All rows at the largest distance are included.
-    """
-    own = dense(places.coordinates[[centre]]).ravel()
-    distances = places.squares - 2.0 * (places.coordinates @ own)
-    nearest = np.argsort(distances, kind="stable")
-    last = np.searchsorted(np.cumsum(places.row_weight[nearest]), places.n_near)
-    return distances <= distances[nearest[min(last, len(nearest) - 1)]]
+        The total weight of these rows is at least ``n_near``, unless all rows weigh
+        less.  All rows at the largest distance are included.
+        """
+        own = dense(self.coordinates[[centre]]).ravel()
+        distances = self.squares - 2.0 * (self.coordinates @ own)
+        nearest = np.argsort(distances, kind="stable")
+        last = np.searchsorted(np.cumsum(self.row_weight[nearest]), self.n_near)
+        return distances <= distances[nearest[min(last, len(nearest) - 1)]]
 
 
 # -- principal axes of weighted rows, dense or sparse, by power iterations -------------

@@ -17,7 +17,7 @@ from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
 from ._ascent import ascent_of_mixture
-from ._births import USED, BirthPlaces, Search, propose_birth, split_merge
+from ._births import USED, BirthPlaces, Search, split_merge
 from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
 
@@ -425,14 +425,14 @@ class MixtureModel(NaturalModel):
 
     def _birth_places(self, *given):
         """Return what all births have in common; the last result is cached."""
-        return self._places.result(given, lambda _: BirthPlaces.of(self, *given))
+        return self._places.result(given, lambda _: BirthPlaces(self, *given))
 
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
     ) -> tuple[Any, Any]:
         places = self._birth_places(globals_, hyper, block, row_weight)
-        shares = propose_birth(places, random)
-        return self._moved(block, shares, globals_, hyper, places.row_weight)
+        given = places.propose(random), globals_, hyper, places.row_weight
+        return self._moved(block, *given)
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None

@@ -320,19 +320,34 @@ class Couplings:
             yield Coupling(self.whole, gram, np.diag(gram)[None], False)
         for rows in self.parts:
             if self.kept is None:
-                built = grams(
-                    self.model,
-                    self.block,
-                    rows,
-                    self.prepared,
-                    self.completing,
-                    self.room[: len(rows)],
-                )
+                built = self.grams(rows, self.room[: len(rows)])
                 if len(self.parts) > 1:
                     yield built
                     continue
                 self.kept = built
             yield self.kept
+
+    def grams(self, rows, out):
+        """Return the `Coupling` of samples with missing values.
+
+        The grams are written to ``out``.
+        """
+        prepared, K = self.prepared, self.model.n_components
+        noise, entries = prepared.hyper.noise_variance, np.triu_indices(K)
+        diagonal = np.empty((len(rows), K))
+        status = _kernels.grams(
+            self.block.missing[rows],
+            prepared.means / math.sqrt(noise),
+            prepared.products[entries] / noise,
+            prepared.spread[entries] / noise,
+            self.completing,
+            self.model.stop,
+            out,
+            diagonal,
+        )
+        if status < 0:
+            raise Stopped
+        return Coupling(rows, out, diagonal, True)
 
 
 def couplings_of(couplings, rows, n_rows):
@@ -347,26 +362,6 @@ def couplings_of(couplings, rows, n_rows):
             gram, diagonal = gram[own[mine]], diagonal[own[mine]]
         if len(mine):
             yield Coupling(mine, gram, diagonal, coupling.per_sample)
-
-
-def grams(model, block, rows, prepared, completing, out):
-    """Return the `Coupling` of samples with missing values; write grams to ``out``."""
-    noise, K = prepared.hyper.noise_variance, model.n_components
-    entries = np.triu_indices(K)
-    diagonal = np.empty((len(rows), K))
-    status = _kernels.grams(
-        block.missing[rows],
-        prepared.means / math.sqrt(noise),
-        prepared.products[entries] / noise,
-        prepared.spread[entries] / noise,
-        completing,
-        model.stop,
-        out,
-        diagonal,
-    )
-    if status < 0:
-        raise Stopped
-    return Coupling(rows, out, diagonal, True)
 
 
 # -- the local step: optimal probabilities of the features of samples ------------------

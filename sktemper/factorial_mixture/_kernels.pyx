@@ -127,7 +127,6 @@ def ascent(
     tuple steps,
     tuple state,
     floating[:, ::1] probabilities,
-    double[::1] iterations,
     double[::1] row_bounds,
 ):
     """Take several steps of coordinate ascent.
@@ -139,7 +138,7 @@ def ascent(
     """
     cdef factorial_block block
     cdef int status
-    cdef double[:, ::1] precision = state[0], weighted_means = state[1]
+    cdef double[:, ::1] precision = state[0], weighted_means = state[1], bounds = steps[7]
     cdef double[::1] inclusion = state[2], noise = state[3], scratch
     block.n_samples, block.n_dimensions = samples.shape[0], samples.shape[1]
     block.n_features = precision.shape[0]
@@ -154,7 +153,7 @@ def ascent(
     block.precision, block.weighted_means = &precision[0, 0], &weighted_means[0, 0]
     block.inclusion, block.noise = &inclusion[0], noise[0]
     block.nu = &probabilities[0, 0]
-    block.iterations, block.row_bounds = &iterations[0], &row_bounds[0]
+    block.iterations, block.row_bounds = &bounds[2, 0], &row_bounds[0]
     size = SIMD.factorial_ascent_size_f64(&block)
     scratch = aligned(np.empty, size, np.float64)
     block.scratch = &scratch[0]

@@ -11,12 +11,16 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._contract import LocalStep, Powers, Request, tenth_of_rows
-from .._families._ascent import DONE_BY_KERNEL, MOST_VALUES, MixtureAscent
+from .._families._ascent import (
+    DONE_BY_KERNEL,
+    MOST_VALUES,
+    KernelAscent,
+    MixtureAscent,
+)
 from .._families._family import NaturalModel, rate_to_zero
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
 from . import _kernels
-from ._ascent import FactorialAscent
 from ._births import replace_components
 from ._inference import (
     LARGEST_VALUES,
@@ -47,6 +51,58 @@ SWEEPS = 30
 PER_ROW = 500
 #: Initial precision of the means, as a number of samples.
 START_SAMPLES = 100
+
+
+class FactorialAscent(KernelAscent):
+    """Steps by a kernel on a block without missing values, see `Ascent`.
+
+    The parameters are those of `FactorialMixtureModel.ascent`.
+    """
+
+    n_bounds = 3
+
+    def __init__(self, model, block, row_weight):
+        super().__init__(model, block, row_weight)
+        self._values = np.require(block.values, model.dtype, "CA")
+        self.row_bounds = np.empty(len(self._values))
+
+    def start(self, globals_, hyper, local=None):
+        """Start from parameters, which stay unchanged."""
+        parts = *globals_.arrays(), hyper.inclusion_probability, [hyper.noise_variance]
+        self._state = tuple(np.array(part, np.float64, order="C") for part in parts)
+        self._hyper, self.local = hyper, None
+        shape = len(self._values), self.model.n_components
+        if self.keeps_local and np.shape(local) == shape:
+            self.local = np.array(local, dtype=self.model.dtype, order="C")
+
+    def _take_steps(self, steps):
+        model, variance = self.model, self._hyper.component_variance
+        learned = model.learn_noise_variance + 2 * model.learn_inclusion_probability
+        has_local, nu = self.local is not None, self.local
+        if not has_local:
+            nu = np.empty((len(self._values), model.n_components), dtype=model.dtype)
+        least = LEAST_NOISE * variance, LEAST_INCLUSION
+        *results, has_local = _kernels.ascent(
+            self._values,
+            self.block.squares,
+            self.row_weight,
+            (model.structured, learned, self.keeps_local, has_local, model.max_iter),
+            (variance, *least, model.local_cooling or 1.0, model.tol),
+            steps,
+            self._state,
+            nu,
+            self.row_bounds,
+        )
+        self.local = nu if has_local else None
+        return results
+
+    def parameters(self):
+        """Return new objects with the current parameters."""
+        *components, inclusion, noise = (part.copy() for part in self._state)
+        hyper = self._hyper._replace(
+            noise_variance=float(noise[0]), inclusion_probability=inclusion
+        )
+        return Components(*components), hyper
 
 
 class FactorialMixtureModel(NaturalModel):
@@ -208,7 +264,15 @@ class FactorialMixtureModel(NaturalModel):
         return globals_.covariance(self.structured)
 
     # -- the step --------------------------------------------------------------------
-    def local_step(self, block, prepared, request):
+    def observed_step(self, block, prepared):
+        """Return a `LocalStep` at T=1, with nu, from observed values only.
+
+        Dimensions in which a sample has no value are left out of its model.
+        """
+        request = Request(want=("local",))
+        return self.local_step(block, prepared, request, completing=False)
+
+    def local_step(self, block, prepared, request, *, completing=True):
         """Optimise nu of a block; see `ConjugateModel.local_step`.
 
         Each sample starts from the priors, with cooling, and also from ``local_init``
@@ -219,17 +283,6 @@ class FactorialMixtureModel(NaturalModel):
         all samples could lower the bound, because the optimal covariance of the
         components would differ between dimensions.
         """
-        return self._local_step(block, prepared, request, completing=True)
-
-    def observed_step(self, block, prepared):
-        """Return a `LocalStep` at T=1, with nu, from observed values only.
-
-        Dimensions in which a sample has no value are left out of its model.
-        """
-        request = Request(want=("local",))
-        return self._local_step(block, prepared, request, completing=False)
-
-    def _local_step(self, block, prepared, request, *, completing):
         inference = Inference(
             self,
             block,
