@@ -364,11 +364,11 @@ class GaussianMixtureModel(MixtureModel):
         block = self.complete(block, globals_, hyper)
         places = self._birth_places(globals_, hyper, block, row_weight)
 
-        def function(_):
+        def function(places):
             alone = self.family_of(hyper).alone
             return are_normal(alone, block, places.shares, places.row_weight)
 
-        return self._fits_well.result((places,), function)
+        return self._fits_well.result(places, function)
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
