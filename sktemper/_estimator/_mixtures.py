@@ -174,6 +174,11 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     clear_memory, alarms_ = clear_memory, alarms
     prevalence_, renewals_ = prevalence, renewals
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     @property
     def _n_features_out(self):
         return self._fitted_model().n_components

@@ -54,11 +54,6 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
 
     _input_tags = {"sparse": True}
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @classmethod
     def _make_model(cls, settings, n_features, dtype, **options):
         if settings.feature_prior != "auto":

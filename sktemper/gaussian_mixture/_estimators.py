@@ -188,11 +188,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
 
     _input_tags = {"allow_nan": True}
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     _validate = _validate_gapped = check_numbers
     conditional, _component_scores = conditional, component_scores
 

@@ -229,11 +229,6 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
 
     _input_tags = {"allow_nan": True, "categorical": True, "string": True}
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @staticmethod
     def _make_model(settings, n_features, dtype):
         check_prior(settings.feature_prior, "feature_prior")
