@@ -24,7 +24,16 @@ from .._utils._cache import read_only
 from .._utils._linalg import entries_of_rows
 from .._utils._tasks import run_shared
 from ._family import dense
-from ._kernels import entropies_of_merges, product_split
+from ._kernels import (
+    AXES,
+    LEAST_COUNT,
+    POWER_ITERATIONS,
+    ROUNDING,
+    ROUNDS,
+    ROUNDS_OF_STARTS,
+    entropies_of_merges,
+    product_split,
+)
 
 # -- births: restarts of a component of a mixture around a row -------------------------
 #: Components with a smaller weighted number of rows count as empty.
@@ -103,10 +112,6 @@ class BirthPlaces:
 
 
 # -- principal axes of weighted rows, dense or sparse, by power iterations -------------
-#: Number of principal axes along which splits start, and of power iterations.
-AXES, POWER_ITERATIONS = 2, 8
-
-
 @lru_cache(maxsize=8)
 def starts_of_axes(n_coordinates):
     """Return the starts of the power iterations, then a random axis, as columns."""
@@ -133,17 +138,11 @@ LEAST_GAIN = -20.0
 #: Typical further gain of a split, in nats, from rows that later move between
 #: components.
 AFTER_SPLITS = 2.0
-#: Smallest gain, in nats, that rounding errors cannot explain.
-ROUNDING = 1e-3
 #: Merges of a component are tried with this many nearest components, and with this many
 #: components that share the most rows with it.
 NEIGHBOURS, OVERLAPPING = 4, 2
-#: Largest number of rounds that refine a split.  Several starts are refined for
-#: ROUNDS_OF_STARTS rounds; then only the best start continues.
-ROUNDS, ROUNDS_OF_STARTS = 6, 2
-#: Smallest responsibility of a row that takes part in a split, and smallest number of
-#: rows of a part.
-SPLIT_SHARE, LEAST_COUNT = 0.01, 2.0
+#: Smallest responsibility of a row that takes part in a split.
+SPLIT_SHARE = 0.01
 #: Smaller responsibilities change the entropy of a merge less than rounding errors do.
 LEAST_OVERLAP = 1e-18
 #: Largest number of moments of a component's rows whose split a kernel searches; other

@@ -16,6 +16,19 @@ typedef struct {
     double *lower_bounds;                /* (n_steps,) */
 } mixture_steps;
 
+/* Searches for the best split of a component: number of splits that are refined at first, along
+ * principal axes and a random axis, and of the power iterations that find the principal axes. */
+#define SPLITS 3
+#define SPLIT_POWER_ITERATIONS 8
+/* Largest number of rounds that refine a split.  All starts are refined in the first rounds; then
+ * only the best start continues. */
+#define SPLIT_ROUNDS 6
+#define SPLIT_ROUNDS_OF_STARTS 2
+/* Smallest number of rows of a part, and smallest gain, in nats, that rounding errors cannot
+ * explain. */
+#define SPLIT_LEAST_COUNT 2.0
+#define SPLIT_ROUNDING 1e-3
+
 /* Number of samples whose responsibilities are computed at a time. */
 #define PRODUCT_ROWS 96
 

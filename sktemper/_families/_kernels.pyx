@@ -13,6 +13,11 @@ from sktemper._simd.special import aligned, lanes_scratch
 include "_loops.pxi"
 include "_steps.pxi"
 
+#: Constants of searches for splits, see ``_blocks.h``.
+AXES, POWER_ITERATIONS = SPLITS - 1, SPLIT_POWER_ITERATIONS
+ROUNDS, ROUNDS_OF_STARTS = SPLIT_ROUNDS, SPLIT_ROUNDS_OF_STARTS
+LEAST_COUNT, ROUNDING = SPLIT_LEAST_COUNT, SPLIT_ROUNDING
+
 
 def inverse_factors(const double[:, :, ::1] matrices):
     """Return F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric matrices.

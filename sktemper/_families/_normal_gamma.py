@@ -1,7 +1,5 @@
 """The normal-gamma family: conjugate to the means and precisions of columns."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import betaln, gammaln, polygamma, psi
 
@@ -10,23 +8,11 @@ from ._family import NORMAL_GAMMA, Family, kernel_parts
 from ._normal_wishart import LOG_2_PI
 
 
-class NormalGammas(NamedTuple):
-    """Parameters of normal-gamma distributions in their usual form.
-
-    The mean mu has the mean m and the precision kappa tau, where tau is the precision
-    of the data and has a Gamma distribution with shape a and rate b.
-
-    The fields have the shape (n_components, n_columns), and are kappa, m, a and b.
-    """
-
-    precision: np.ndarray  # kappa, like all fields of shape (n_components, n_columns)
-    means: np.ndarray  # m
-    shape: np.ndarray  # a
-    rate: np.ndarray  # b
-
-
 class NormalGammaFamily(Family):
     """Independent normal columns, with a normal-gamma distribution for each column.
+
+    The mean mu of a column has the mean m and the precision kappa tau, where tau is the
+    precision of the data and has a Gamma distribution with shape a and rate b.
 
     For each column, u is (-mu^2 tau / 2, mu tau, -tau / 2, (log tau - log 2 pi) / 2),
     and the natural parameters are kappa, kappa m, 2 b + kappa m^2 and 2 a - 1.  A value
@@ -43,18 +29,18 @@ class NormalGammaFamily(Family):
 
     def split(self, values):
         """Return the four quarters of an array, one for each number of a column."""
-        n = values.shape[1] // 4
-        return [values[:, i * n : (i + 1) * n] for i in range(4)]
+        return np.hsplit(values, 4)
 
     def natural(self, usual):
         kappa, m, a, b = usual
         return np.hstack([kappa, kappa * m, 2.0 * b + kappa * m**2, 2.0 * a - 1.0])
 
     def usual(self, parameters):
+        """Return kappa, m, a and b, each of shape (n_components, n_columns)."""
         kappa, weighted, second, freedom = self.split(parameters)
         means = weighted / kappa
         rate = 0.5 * (second - weighted * means)
-        return NormalGammas(kappa, means, 0.5 * (freedom + 1.0), rate)
+        return kappa, means, 0.5 * (freedom + 1.0), rate
 
     # -- the distribution of the parameters --------------------------------------------
     def parts_of_kernel(self):

@@ -6,7 +6,8 @@
 
 #include "sktemper/_families/_blocks.h"
 
-#define LOG_2_PI_ 1.83787706640934548356
+#define LOG_TWO 0.693147180559945309417
+#define LOG_TWO_PI 1.83787706640934548356
 
 /* Ends of an ascent, `status` of the caller. */
 enum { ASCENT_DONE, ASCENT_STOPPED, ASCENT_GIVEN_UP, ASCENT_CONVERGED, ASCENT_ILL_DEFINED,

@@ -1,13 +1,9 @@
 /* Parts of the search for the best split of a component that all mixtures share.  `best_split`
- * in `_births.py` is the reference, and has the constants and the reasons. */
+ * in `_births.py` is the reference. */
 #ifndef SKTEMPER_MIXTURE_SPLITS_H
 #define SKTEMPER_MIXTURE_SPLITS_H
 
-#define SPLIT_POWER_ITERATIONS 8
-#define SPLIT_ROUNDS 6
-#define SPLIT_ROUNDS_OF_STARTS 2
-#define SPLIT_LEAST_COUNT 2.0
-#define SPLIT_ROUNDING 1e-3
+#include "sktemper/_families/_blocks.h"
 
 /* Makes the vectors a and b orthonormal, with the signs of Householder reflections. */
 static void orthonormalise(intptr_t D, double *restrict a, double *restrict b)

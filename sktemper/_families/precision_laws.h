@@ -7,9 +7,6 @@
 
 enum { WISHART, GAMMAS, GAMMA };
 
-#define LOG_TWO 0.693147180559945309417
-#define LOG_TWO_PI 1.83787706640934548356
-
 /* Computes E log |precision| of the identity, and the logarithms of Gamma functions of the
  * normaliser, for n degrees of freedom.  Either result may be NULL.  `halves` and `values` are
  * scratch memory of n D numbers. */

@@ -121,7 +121,7 @@ static double expect_component(const product_block *b, const double *own, const 
                 at[0] = -0.5 * (1 / own[i] + mean * mean * precision);
                 at[n * K] = mean * precision;
                 at[2 * n * K] = -0.5 * precision;
-                at[3 * n * K] = 0.5 * (psi[i] - log(rate) - LOG_2_PI_);
+                at[3 * n * K] = 0.5 * (psi[i] - log(rate) - LOG_TWO_PI);
                 sum += at[n * K] + at[2 * n * K] + at[3 * n * K];
             }
             sum += *at;
@@ -154,7 +154,7 @@ static double log_normaliser_of(const product_block *b, const product_room *room
             if (b->kinds[p] == GAMMA_RATES)
                 sum -= shapes[i] * log(own[n + i]);
             else if (b->kinds[p] == NORMAL_GAMMA)
-                sum += 0.5 * (LOG_2_PI_ - log(own[i])) - (shapes[i] - 0.5) * LOG_2_PI_
+                sum += 0.5 * (LOG_TWO_PI - log(own[i])) - (shapes[i] - 0.5) * LOG_TWO_PI
                        - shapes[i] * log(rate_of_normal(own, n, i));
         }
         if (b->kinds[p] == DIRICHLET)
@@ -354,19 +354,6 @@ static int product_global_step(void *self, double power)
     return ASCENT_DONE;
 }
 
-static int take_product_steps(product_block *b)
-{
-    const mixture_methods methods = {product_local_step, product_global_bound, 0,
-                                     product_global_step};
-    product_run run;
-    run.block = b;
-    divide_product_room(b, &run.room);
-    run.room.prior_normaliser = log_normaliser_of(b, &run.room, b->prior);
-    const int status = prepare_product(&run, b->weights, b->components, run.room.table);
-    if (status != ASCENT_DONE)
-        return status;
-    return take_steps(&b->steps, &methods, &run);
-}
 #endif
 
 /* Returns the size of the scratch memory. */
@@ -380,5 +367,12 @@ LOOP intptr_t NAME(product_ascent_size)(product_block *b)
 /* Takes steps of coordinate ascent.  Returns the status, see `mixture_ascent.h`. */
 LOOP int NAME(product_ascent)(product_block *b)
 {
-    return take_product_steps(b);
+    const mixture_methods methods = {product_local_step, product_global_bound, 0,
+                                     product_global_step};
+    product_run run;
+    run.block = b;
+    divide_product_room(b, &run.room);
+    run.room.prior_normaliser = log_normaliser_of(b, &run.room, b->prior);
+    const int status = prepare_product(&run, b->weights, b->components, run.room.table);
+    return status == ASCENT_DONE ? take_steps(&b->steps, &methods, &run) : status;
 }

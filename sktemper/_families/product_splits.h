@@ -4,9 +4,6 @@
 
 #include "mixture_splits.h"
 
-/* Number of splits that are refined at first. */
-#define STARTS 3
-
 /* The product of a row of a matrix, dense or with the entries of `b`, and a vector. */
 static double row_times(const product_block *b, const double *matrix, intptr_t width,
                         intptr_t i, const double *restrict vector)
@@ -54,7 +51,7 @@ static void divide_samples(const product_split_block *s)
 {
     const product_block *b = &s->product;
     const intptr_t n = b->n_samples, C = s->n_coordinates;
-    double *mean = s->scratch, *next = mean + C, total = 0, means[STARTS];
+    double *mean = s->scratch, *next = mean + C, total = 0, means[SPLITS];
     memset(mean, 0, (size_t)C * sizeof(double));
     for (intptr_t i = 0; i < n; i++) {
         total += b->row_weight[i];
@@ -78,7 +75,7 @@ static void divide_samples(const product_split_block *s)
         memcpy(s->axes, next, (size_t)(C > 1 ? 2 * C : C) * sizeof(double));
         orthonormalise(C, s->axes, s->axes + C);
     }
-    for (intptr_t a = 0; a < STARTS; a++) {
+    for (intptr_t a = 0; a < SPLITS; a++) {
         double *shares = s->shares + a * n;
         means[a] = inner_product(C, mean, s->axes + a * C);
         for (intptr_t i = 0; i < n; i++)
@@ -149,23 +146,25 @@ static double next_shares_of(const product_split_block *s, double count,
     return entropy;
 }
 
+#endif
+
 /* Finds the best split; returns whether there is one. */
-static int find_product_split(product_split_block *s)
+LOOP int NAME(product_split)(product_split_block *s)
 {
     product_block *b = &s->product;
     const intptr_t M = b->n_natural, n = b->n_samples;
     double *end = s->scratch + 3 * s->n_coordinates, most = -HUGE_VAL;
-    double *differences, *statistics, counts[STARTS], entropies[STARTS] = {0};
+    double *differences, *statistics, counts[SPLITS], entropies[SPLITS] = {0};
     product_room room = {0};
-    intptr_t splits[STARTS] = {0, 1, 2}, n_splits = STARTS;
+    intptr_t splits[SPLITS] = {0, 1, 2}, n_splits = SPLITS;
     int found = 0;
     b->n_components = 2;
     room.table = room_for(&end, 2 * M);
     room.components = room_for(&end, M);
     room.arguments = room_for(&end, M + b->n_parts);
     room.values = room_for(&end, M + b->n_parts);
-    differences = room_for(&end, STARTS * M);
-    statistics = room_for(&end, STARTS * M);
+    differences = room_for(&end, SPLITS * M);
+    statistics = room_for(&end, SPLITS * M);
     divide_samples(s);
     for (int round = 0; round < SPLIT_ROUNDS; round++) {
         double highest = -HUGE_VAL;
@@ -206,11 +205,4 @@ static int find_product_split(product_split_block *s)
         }
     }
     return found;
-}
-#endif
-
-/* Finds the best split; returns whether there is one. */
-LOOP int NAME(product_split)(product_split_block *s)
-{
-    return find_product_split(s);
 }

@@ -146,12 +146,12 @@ static double factorial_global_bound(void *self)
         trace += variance;
         log_determinant += b->structured ? -2 * log(room->root[k * K + k]) : log(variance);
     }
-    const double log_variance = LOG_2_PI_ + log(b->component_variance);
+    const double log_variance = LOG_TWO_PI + log(b->component_variance);
     const double log_prior =
         -0.5 * ((double)(K * D) * log_variance
                 + (square + (double)D * trace) / b->component_variance);
     return log_prior
-           + 0.5 * ((double)(K * D) * (1 + LOG_2_PI_) + (double)D * log_determinant);
+           + 0.5 * ((double)(K * D) * (1 + LOG_TWO_PI) + (double)D * log_determinant);
 }
 
 /* Learns the noise variance and the inclusion probabilities from the statistics. */

@@ -115,8 +115,7 @@ typedef struct {
     int (*share)(void *sharing);
 } ascent_block;
 
-/* Number of splits that a search compares, and ends of the search. */
-#define SPLITS 3
+/* Ends of a search for splits. */
 #define SPLIT_STOPPED (-1)
 #define SPLIT_NONE 0
 #define SPLIT_FOUND 1
