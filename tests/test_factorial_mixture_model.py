@@ -31,6 +31,7 @@ def problem(seed=0, n=N, d=D, k=K, missing=0.0, **settings):
     X = (random.random((n, k)) < prior) @ means + random.normal(0, 0.6, (n, d))
     X[random.random((n, d)) < missing] = np.nan
     settings = {"tol": 1e-6, "max_iter": 300, "local_cooling": None, **settings}
+    sweeps = {name: settings.pop(name) for name in ("tol", "max_iter")}
     model = FactorialMixtureModel(
         k,
         d,
@@ -39,7 +40,7 @@ def problem(seed=0, n=N, d=D, k=K, missing=0.0, **settings):
         inclusion_probability=prior,
         **settings,
     )
-    model.dtype = np.dtype(model.dtype)
+    vars(model).update(sweeps, dtype=np.dtype(model.dtype))
     factor = random.normal(0, 1, (k, k))
     precision = factor @ factor.T + 12 * np.eye(k)
     means = means + random.normal(0, 0.3, (k, d))

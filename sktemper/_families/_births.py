@@ -23,17 +23,8 @@ from .._contract import IllDefined
 from .._utils._cache import read_only
 from .._utils._linalg import entries_of_rows
 from .._utils._tasks import run_shared
+from . import _kernels
 from ._family import dense
-from ._kernels import (
-    AXES,
-    LEAST_COUNT,
-    POWER_ITERATIONS,
-    ROUNDING,
-    ROUNDS,
-    ROUNDS_OF_STARTS,
-    entropies_of_merges,
-    product_split,
-)
 
 # -- births: restarts of a component of a mixture around a row -------------------------
 #: Components with a smaller weighted number of rows count as empty.
@@ -115,20 +106,22 @@ class BirthPlaces:
 @lru_cache(maxsize=8)
 def starts_of_axes(n_coordinates):
     """Return the starts of the power iterations, then a random axis, as columns."""
-    starts = np.random.default_rng(0).normal(size=(n_coordinates, AXES + 1))
+    starts = np.random.default_rng(0).normal(size=(n_coordinates, _kernels.AXES + 1))
     return read_only(starts)
 
 
 def axes(coordinates, weight):
     """Return the principal axes of weighted rows, then a random axis, as columns."""
     start = starts_of_axes(coordinates.shape[1])
-    mean, leading = weight @ coordinates / weight.sum(), start[:, :AXES]
-    for _ in range(POWER_ITERATIONS):
+    mean, leading = weight @ coordinates / weight.sum(), start[:, : _kernels.AXES]
+    for _ in range(_kernels.POWER_ITERATIONS):
         values = weight[:, None] * (coordinates @ leading - mean @ leading)
         leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
         leading, _ = np.linalg.qr(leading)
-    missing = AXES - leading.shape[1]  # positive if there are fewer coordinates
-    return np.concatenate([leading, start[:, AXES - missing :]], axis=1)
+    missing = (
+        _kernels.AXES - leading.shape[1]
+    )  # positive if there are fewer coordinates
+    return np.concatenate([leading, start[:, _kernels.AXES - missing :]], axis=1)
 
 
 # -- splits and merges, see the beginning of this file ---------------------------------
@@ -184,7 +177,7 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     """
     shares, bounds = model.last_shares(globals_, hyper, block)
     gain = model.weights.gain_of_order(row_weight @ shares, hyper.weight_concentration)
-    if ORDER not in refused and gain > ROUNDING and model.known is None:
+    if ORDER not in refused and gain > _kernels.ROUNDING and model.known is None:
         return shares, ORDER
     try:
         search = model.last_search.result(
@@ -279,7 +272,7 @@ class Search:
             return ()
         gains = self._gains(changes)
         best = gains.argmax()
-        return changes[: best + 1] if gains[best] > ROUNDING else ()
+        return changes[: best + 1] if gains[best] > _kernels.ROUNDING else ()
 
     def after(self, changes):
         """Return the responsibilities after changes, (n_rows, n_components)."""
@@ -328,7 +321,9 @@ class Search:
 
     def _entropies_of_merges(self, pairs):
         pairs = np.array(pairs, dtype=np.intp)
-        return entropies_of_merges(self.shares, self.row_weight, pairs, LEAST_OVERLAP)
+        return _kernels.entropies_of_merges(
+            self.shares, self.row_weight, pairs, LEAST_OVERLAP
+        )
 
     def _gains_of_merges(self):
         pairs = self._pairs()
@@ -388,7 +383,7 @@ class Search:
 
     # -- the parts of a component ------------------------------------------------------
     def _parts(self):
-        large = np.flatnonzero(self.counts >= 2 * LEAST_COUNT).tolist()
+        large = np.flatnonzero(self.counts >= 2 * _kernels.LEAST_COUNT).tolist()
         parts = run_shared([lambda k=k: self._part(k) for k in large])
         return {k: part for k, part in zip(large, parts, strict=True) if part}
 
@@ -396,7 +391,7 @@ class Search:
         """Return the best split of component k; None if no split is found."""
         rows = np.flatnonzero((self.shares[k] >= SPLIT_SHARE) & (self.row_weight > 0))
         weight = self.row_weight[rows] * self.shares[k, rows]
-        if weight.sum() < 2 * LEAST_COUNT:  # many small responsibilities
+        if weight.sum() < 2 * _kernels.LEAST_COUNT:  # many small responsibilities
             return None
         whole = Whole(self.counts[k], self.statistics[k], self.concentration)
         if self.parts_of_kernel and len(rows) * self.family.n_natural <= MOST_MOMENTS:
@@ -419,7 +414,9 @@ class Search:
         axes = starts_of_axes(self.coordinates.shape[1]).T.copy()
         whole = whole._replace(statistics=np.ascontiguousarray(whole.statistics))
         parts, prior = self.parts_of_kernel, self.prior
-        return product_split(parts, taken, coordinates, weight, prior, whole, axes)
+        return _kernels.product_split(
+            parts, taken, coordinates, weight, prior, whole, axes
+        )
 
 
 class Whole(NamedTuple):
@@ -458,9 +455,9 @@ def best_split(family, block, coordinates, weight, prior, whole):
     values = coordinates @ axes(coordinates, weight)
     shares = (values > weight @ values / weight.sum()).astype(np.float64)
     best, most = None, -np.inf
-    for number in range(ROUNDS):
+    for number in range(_kernels.ROUNDS):
         counts, sums = family.statistics(block, shares, weight)
-        large = np.minimum(counts, whole.count - counts) >= LEAST_COUNT
+        large = np.minimum(counts, whole.count - counts) >= _kernels.LEAST_COUNT
         if not large.any():
             break
         shares, counts, sums = shares[:, large], counts[large], sums[large]
@@ -468,12 +465,12 @@ def best_split(family, block, coordinates, weight, prior, whole):
             family, block, weight, (shares, counts, sums), prior, whole
         )
         i = values.argmax()
-        if values[i] <= most + ROUNDING:
+        if values[i] <= most + _kernels.ROUNDING:
             break
         most = values[i]
         best = shares[:, i], sums[i], counts[i], entropies[i]
         shares = next_shares
-        if number == ROUNDS_OF_STARTS - 1:
+        if number == _kernels.ROUNDS_OF_STARTS - 1:
             shares = shares[:, [i]]
     return best
 

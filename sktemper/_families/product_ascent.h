@@ -55,6 +55,9 @@ static double *divide_product_room(const product_block *b, product_room *room)
 
 /* -- laws of the parts, see `DirichletFamily`, `GammaFamily` and `NormalGammaFamily` ------- */
 
+/* Number of natural parameters for each option, rate or column of a part of each kind. */
+static const intptr_t numbers_of_kind[] = {1, 2, 4};
+
 /* Writes the arguments of the Gamma functions of a component; returns their number, or 0 if its
  * parameters are ill-defined. */
 static intptr_t arguments_of(const product_block *b, const double *own, double *arguments)
@@ -80,7 +83,7 @@ static intptr_t arguments_of(const product_block *b, const double *own, double *
         at += n;
         if (b->kinds[p] == DIRICHLET)
             *at++ = total;
-        own += b->kinds[p] == NORMAL_GAMMA ? 4 * n : b->kinds[p] == GAMMA_RATES ? 2 * n : n;
+        own += numbers_of_kind[b->kinds[p]] * n;
     }
     return at - arguments;
 }
@@ -126,8 +129,7 @@ static double expect_component(const product_block *b, const double *own, const 
             }
             sum += *at;
         }
-        const intptr_t n_own =
-            b->kinds[p] == NORMAL_GAMMA ? 4 * n : b->kinds[p] == GAMMA_RATES ? 2 * n : n;
+        const intptr_t n_own = numbers_of_kind[b->kinds[p]] * n;
         const intptr_t n_arguments = b->kinds[p] == DIRICHLET ? n + 1 : n;
         own += n_own;
         column += n_own * K;
@@ -160,7 +162,7 @@ static double log_normaliser_of(const product_block *b, const product_room *room
         if (b->kinds[p] == DIRICHLET)
             sum -= gammas[n];
         const intptr_t n_arguments = b->kinds[p] == DIRICHLET ? n + 1 : n;
-        own += b->kinds[p] == NORMAL_GAMMA ? 4 * n : b->kinds[p] == GAMMA_RATES ? 2 * n : n;
+        own += numbers_of_kind[b->kinds[p]] * n;
         shapes += n_arguments;
         gammas += n_arguments;
     }

@@ -351,8 +351,16 @@ class TemperedBernoulliMixture(_DiscreteMixture):
 
     def _validate(self, X, reset):
         X = check_numbers(self, X, reset, accept_sparse="csr")
-        if self.binarize is None:
-            check_binary(X, type(self).__name__)
+        if self.binarize is not None:
+            return X
+        values = X.data if issparse(X) else X
+        if not ((values == 0) | (values == 1) | np.isnan(values)).all():
+            raise ValueError(
+                f"{type(self).__name__} with binarize=None takes values of 0 and 1, "
+                "and NaN for missing values. Set the threshold above which a value "
+                "counts as 1, or use sklearn.preprocessing.OneHotEncoder for "
+                "categories."
+            )
         return X
 
     def _check_enough(self, data):
@@ -459,17 +467,6 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         concentration = self.concentration_
         means = concentration[..., 0] / concentration.sum(axis=-1)
         return means.astype(self.state_.dtype)
-
-
-def check_binary(X, name):
-    """Raise ValueError unless all values are 0, 1 or NaN."""
-    values = X.data if hasattr(X, "indptr") else X
-    if not ((values == 0) | (values == 1) | np.isnan(values)).all():
-        raise ValueError(
-            f"{name} with binarize=None takes values of 0 and 1, and NaN for missing "
-            "values. Set the threshold above which a value counts as 1, or use "
-            "sklearn.preprocessing.OneHotEncoder for categories."
-        )
 
 
 class MultinomialMixtureParameters(Annealed, Streaming, total=False):

@@ -119,8 +119,6 @@ class FactorialMixtureModel(NaturalModel):
         Whether q(mu) has correlations between components.
     dtype : {float32, float64}
         Dtype of the kernels.
-    tol, max_iter : float, int
-        Tolerance and largest number of the sweeps over a sample.
     init : callable
         ``init(X, hyper, random)`` returns the initial means, of shape (n_components,
         n_features).
@@ -130,6 +128,8 @@ class FactorialMixtureModel(NaturalModel):
     keeps_local = True
     steps_by_kernel = True
     parameters = Components
+    tol = local_tol = LOCAL_TOL
+    max_iter = MAX_LOCAL_ITER
 
     def __init__(
         self,
@@ -143,8 +143,6 @@ class FactorialMixtureModel(NaturalModel):
         learn_inclusion_probability=False,
         structured=True,
         dtype=np.float64,
-        tol=LOCAL_TOL,
-        max_iter=MAX_LOCAL_ITER,
         init=None,
         local_cooling=2.0,
     ):
@@ -158,8 +156,6 @@ class FactorialMixtureModel(NaturalModel):
         self.learn_inclusion_probability = learn_inclusion_probability
         self.structured = structured
         self.dtype = dtype
-        self.tol = self.local_tol = tol
-        self.max_iter = max_iter
         self.init = init
         self.local_cooling = local_cooling
         # what births from the same parameters have in common
