@@ -315,26 +315,23 @@ class WideMixtureModel(MixtureModel):
         return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
-        arguments = seeds, row_weight, scale
         if not isinstance(block, Entries):
-            return super().dealt(block, *arguments, hyper)
+            return super().dealt(block, seeds, row_weight, scale, hyper)
         view = self._view(block)
-        start = view.model.dealt(view.block, *arguments, view.hyper(hyper))
+        given = seeds, row_weight, scale, view.hyper(hyper)
+        start = view.model.dealt(view.block, *given)
         return view.widened(start, self.n_features)
 
     def prepare(self, globals_, hyper):
-        if isinstance(globals_.components, Wide):
-            return self._prepared_wide(globals_, hyper)
-        return super().prepare(globals_, hyper)
-
-    def _prepared_wide(self, globals_, hyper):
+        if not isinstance(globals_.components, Wide):
+            return super().prepare(globals_, hyper)
         columns = globals_.components.columns
         narrow = globals_.components.select(columns)
         expected = self.select(columns).family.expected(narrow).T.copy()
         empty_row = self.empty_value(columns, expected)
         log_weights = self.weights.expected_log(globals_.weights)
-        given = globals_, hyper
-        return PreparedColumns(columns, log_weights, expected, empty_row, *given)
+        own = columns, log_weights, expected, empty_row
+        return PreparedColumns(*own, globals_, hyper)
 
     def _prepared_dense(self, prepared):
         """Return the values for blocks that are not `Entries`."""
