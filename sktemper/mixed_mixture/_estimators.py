@@ -34,7 +34,7 @@ from .._estimator._variants import (
     training_constructor,
 )
 from .._families._dirichlet import CONCENTRATION
-from .._utils._arguments import WholeNumber, refuse
+from .._utils._arguments import WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
@@ -266,10 +266,15 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
 
     def _named_columns(self):
         self._state()
-        names = [
-            name.item() if hasattr(name, "item") else name for name in self._names()
+        return list(zip(self._names().tolist(), self.columns_, strict=True))
+
+    def _posteriors(self):
+        """Return the name of each column, its `Column`, and its parameters by class."""
+        components = self._state().globals_.components
+        own = self._fitted_model().family.by_column(components)
+        return [
+            (*pair, one) for pair, one in zip(self._named_columns(), own, strict=True)
         ]
-        return list(zip(names, self.columns_, strict=True))
 
     #: Descriptions of columns from another fit, which are used if they are not None.
     _same_columns = None
@@ -313,7 +318,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         """Return a data frame or an array of two dimensions; store column names."""
         check_no_container(X)
         if is_frame(X := as_frame(X)):
-            labels = self._check_labels(X, reset)
+            labels = _checked_labels(X, None if reset else choices_of(self).names)
             if not labels:
                 raise ValueError(
                     f"X has no columns (shape={X.shape}): pass at least one."
@@ -333,24 +338,6 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             return validate_data(self, X, reset=reset, **options)
         return check_numbers(self, X, reset)
 
-    def _check_labels(self, X, reset):
-        """Return the labels of a data frame; raise if they repeat or are unknown.
-
-        Labels that are text are compared by `validate_data`.
-        """
-        labels = np.asarray(X.columns, dtype=object).tolist()
-        check_labels_differ(labels)
-        known = choices_of(self).names
-        if reset or known is None or all(isinstance(label, str) for label in labels):
-            return labels
-        are_numbered = list(range(len(known))) in (labels, known)
-        if labels != known and (not are_numbered or set(labels) == set(known)):
-            raise ValueError(
-                "The column labels of X should match those that were passed during "
-                f"fit, in the same order: {known[:NAMED]} ..., got {labels[:NAMED]} ..."
-            )
-        return labels
-
     def _describe(self, values, names, n_rows):
         if self._same_columns is not None:
             return self._same_columns
@@ -362,11 +349,12 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             for one in values
         ]
         if values[0].weight is None and self._column_weight is not None:
-            weight = self._column_weights(n_rows)
+            weight = _weights_of_rows(self._column_weight, n_rows)
             values = [one.weighted(weight) for one in values]
         values = [one.compressed() for one in values]
         kinds = declared_kinds(self.kinds, names, len(values))
-        categories = self._declared_options(names, len(values))
+        given = self.categories or {}
+        categories = by_column_index(given, names, len(values), "categories")
         kinds = chosen_kinds(values, kinds, categories)
         columns = tuple(
             describe(one, kind, categories.get(number), self.n_bins)
@@ -382,24 +370,15 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         """
         return super()._refitted(X, sample_weight, seed, _same_columns=self.columns_)
 
-    def _declared_options(self, names, n_features):
-        if self.categories is None:
-            return {}
-        if not isinstance(self.categories, dict):
-            refuse("categories", "a dict of lists by column, or None", self.categories)
-        return by_column_index(self.categories, names, n_features, "categories")
-
     def _encode(self, X, values):
         """Return an array of the numeric codes of values, or ``X`` itself if equal."""
-        pairs = zip(self.columns_, values, strict=True)
         parts, unknown = [], {}
-        for column, one in pairs:
+        for column, one in zip(self.columns_, values, strict=True):
             numbers, others = column.numbers(one)
             parts.append(numbers)
             if others:
                 unknown[one.name] = others
-        if unknown:
-            self._warn_of_unknown(unknown)
+        _warn_of_unknown(self, unknown)
         given = None if is_frame(X) else X.dtype
         dtype = np.float32 if given == np.float32 else np.float64
         if given == dtype and all(
@@ -415,20 +394,6 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")  # raises
         return coded
 
-    def _warn_of_unknown(self, unknown):
-        new = (
-            f"{name}: {values[:NAMED]}"
-            for name, values in unknown.items()
-            if is_first(self, f"unknown {name}")
-        )
-        named = list(itertools.islice(new, NAMED))
-        if named:
-            warn(
-                "X has values that are none of the categories of the fit, or not "
-                "positive in a column of the kind 'lognormal'. These values count as "
-                f"missing. {'; '.join(named)}"
-            )
-
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
         X = as_frame(X)
@@ -441,9 +406,12 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             self._same_columns = self._describe_parts(X)
         data = super()._training_data(X, fresh, sample_weight)
         if fresh and is_collection:
-            blocks = self._summaries(data)
-            names = data.feature_names
-            self.columns_ = self._describe(blocks, names, len(data))
+            names, model = data.feature_names, RowReader()
+            weight = _weights_of_rows(sample_weight, len(data))
+            with workers_for(self.n_jobs, model, data) as workers:
+                problem = Problem(model, data, workers)
+                values = _join(problem.map(_summary, None, values=weight))
+            self.columns_ = self._describe(values, names, len(data))
             _check_own(self.columns_)
         if fresh:
             choose(self, names=names, library="polars" if is_polars(X) else "pandas")
@@ -454,7 +422,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     def _describe_parts(self, parts):
         """Return the `Column` of each column of data in parts in memory."""
         sizes = [part.shape[0] for part in parts]
-        weights = self._column_weights(sum(sizes))
+        weights = _weights_of_rows(self._column_weight, sum(sizes))
         weights = np.split(weights, np.cumsum(sizes)[:-1])
         blocks = (
             _summary(None, self._check_table(part, reset=True), None, weight)
@@ -464,91 +432,28 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         check_widths(parts)
         return self._describe(_join(blocks), None, sum(sizes))
 
-    def _summaries(self, data):
-        model, weight = RowReader(), self._column_weights(len(data))
-        with workers_for(self.n_jobs, model, data) as workers:
-            problem = Problem(model, data, workers)
-            return _join(problem.map(_summary, None, values=weight))
-
-    def _column_weights(self, n_rows):
-        """Return the weights of rows; a wrong shape is refused later."""
-        weight = self._column_weight
-        weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
-        return weight if weight.shape == (n_rows,) else np.ones(n_rows)
-
     def _profiles(self, k, tails):
-        for name, column, place in self._places():
-            for one in self._profile(column, place, k, tails):
+        for name, column, own in self._posteriors():
+            for one in _profile(column, [part[k] for part in own], tails):
                 yield name, column.kind, *one
 
-    def _places(self):
-        """Yield the name of each column, its `Column`, and its position in its kind."""
-        places = {"options": 0, "counts": 0, "normals": 0}
-        for name, column in self._named_columns():
-            place = places[column.part]
-            places[column.part] += column.n_options or 1
-            yield name, column, place
-
-    def _parameters(self):
-        """Return the family, and the natural parameters of options, counts, normals."""
-        family = self._fitted_model().family
-        return family, family.split_kinds(self._state().globals_.components)
-
-    def _profile(self, column, place, k, tails):
-        """Return tuples of an option, its mean, and the ends of its interval."""
-        family, (options, counts, normals) = self._parameters()
-        if column.n_options:
-            own = options[k, place : place + column.n_options] + 1.0
-            rest = own.sum() - own
-            ends = stats.beta.ppf(
-                np.reshape(tails, (2, 1)), own, np.maximum(rest, 1e-9)
-            )
-            means = own / own.sum()
-            parts = map(np.ndarray.tolist, (means, *ends))
-            return list(zip(column.labels, *parts, strict=False))
-        if column.part == "counts":
-            shape, rate = counts[k, [place, place + len(family.counts)]] + [1.0, 0.0]
-            low, high = stats.gamma.ppf(tails, shape, scale=1.0 / rate).tolist()
-            return [("rate", float(shape / rate), low, high)]
-        kappa, m, a, b = (part[k, place] for part in family.parts[-1].usual(normals))
-        low, high = stats.t.ppf(tails, 2.0 * a, m, np.sqrt(b / (a * kappa)))
-        spreads = np.sqrt(b / stats.gamma.ppf(tails[::-1], a))
-        numbers = column.location + column.scale * np.array([m, low, high])
-        sds = column.scale * np.array([np.sqrt(b / a), *spreads])
-        if column.kind == "lognormal":
-            numbers = np.exp(numbers)
-            return [("median", *numbers.tolist()), ("log sd", *sds.tolist())]
-        return [("mean", *numbers.tolist()), ("sd", *sds.tolist())]
-
     def _n_parameters(self, n_classes):
-        per_class = 0
-        for column in self.columns_:
-            free = {"counts": 1, "normals": 2, "options": column.n_options - 1}
-            per_class += free[column.part]
-        return n_classes * per_class
+        free = {"counts": 1, "normals": 2}
+        return n_classes * sum(
+            free.get(column.part, column.n_options - 1) for column in self.columns_
+        )
 
     def _in_support(self, rows):
         is_positive = [column.kind == "lognormal" for column in self.columns_]
         return np.where(is_positive & (rows <= 0), np.nan, rows)
 
     def _conditional_columns(self, rows, others):
-        numbers, options, places = {}, {}, list(self._places())
-        family, (_, counts, normals) = self._parameters()
-        for name, column, place in (places[j] for j in others):
-            if column.part == "options":
-                options[name] = list(column.labels), self._means(column, place)
-                continue
-            if column.part == "counts":
-                shape = counts[:, place] + 1.0
-                rate = counts[:, place + len(family.counts)]
-                numbers[name] = stats.nbinom(shape[None], rate[None] / (rate + 1.0))
-                continue
-            parts = family.parts[-1].usual(normals)
-            kappa, m, a, b = (part[None, :, place] for part in parts)
-            location = column.location + column.scale * m
-            width = column.scale * np.sqrt(b * (kappa + 1.0) / (a * kappa))
-            own = stats.t(2.0 * a, location, width)
-            numbers[name] = Exponential(own) if column.kind == "lognormal" else own
+        numbers, options, columns = {}, {}, self._posteriors()
+        for name, column, own in (columns[j] for j in others):
+            if column.n_options:
+                options[name] = list(column.labels), _means(column, own)
+            else:
+                numbers[name] = _predictive(column, [part[None] for part in own])
         return numbers, options
 
     # -- data --------------------------------------------------------------------------
@@ -567,43 +472,12 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         """
         y, random = self._draw_components(n_samples)
         columns = {
-            name: self._draw_column(column, place, y, random)
-            for name, column, place in self._places()
+            name: _drawn(column, own, y, random)
+            for name, column, own in self._posteriors()
         }
         if choices_of(self).names is not None:
             return sampled_frame(choices_of(self).library, columns), y
         return np.column_stack(list(columns.values())), y
-
-    def _draw_column(self, column, place, y, random):
-        """Draw values of a column given components."""
-        if column.part == "normals":
-            numbers = random.normal(*(one[y] for one in self._normals(column, place)))
-            return np.exp(numbers) if column.kind == "lognormal" else numbers
-        means = self._means(column, place)[y]
-        if column.part == "counts":
-            return random.poisson(means).astype(float)
-        uniform = random.uniform(size=(len(y), 1))
-        codes = (means.cumsum(axis=1) < uniform).sum(axis=1)
-        histogram = column.histogram
-        return histogram.draw(codes, random) if histogram else column.decode(codes)
-
-    def _normals(self, column, place):
-        """Return means and standard deviations of values, or of their logarithms."""
-        family, (*_, normals) = self._parameters()
-        _, m, a, b = (one[:, place] for one in family.parts[-1].usual(normals))
-        return column.location + column.scale * m, column.scale * np.sqrt(b / a)
-
-    def _means(self, column, place):
-        family, (options, counts, normals) = self._parameters()
-        if column.n_options:
-            own = options[:, place : place + column.n_options] + 1.0
-            return own / own.sum(axis=1, keepdims=True)
-        if column.part == "counts":
-            return (counts[:, place] + 1.0) / counts[:, place + len(family.counts)]
-        means, spreads = self._normals(column, place)
-        if column.kind == "lognormal":
-            return np.exp(np.minimum(means + spreads**2 / 2, LARGEST_LOG))
-        return means
 
     def impute(self, X: DataLike) -> np.ndarray | Any:
         """Return data in which expected values replace missing values.
@@ -636,23 +510,133 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else as_frame(X)
         values = column_values(rows if is_frame(rows) else np.asarray(rows))
         filled = {}
-        for number, ((_, column, place), one) in enumerate(
-            zip(self._places(), values, strict=True)
+        for number, ((_, column, own), one) in enumerate(
+            zip(self._posteriors(), values, strict=True)
         ):
             gaps = one.missing()
             if gaps.any() and (column.categories or not column.n_options):
-                filled[number] = (gaps, self._expectations(column, place, shares[gaps]))
+                filled[number] = (gaps, _expectations(column, own, shares[gaps]))
         return with_values(X, filled)
 
-    def _expectations(self, column, place, shares):
-        """Return the expected values of a column for rows with these shares."""
-        means = self._means(column, place)
-        if not column.n_options:
-            return tiled_matmul(shares, means[:, None])[:, 0]
-        means = tiled_matmul(shares, means)
-        if column.kind in WITH_INTERVALS:
-            return (means * column.centres).sum(axis=1)
-        return column.decode(means.argmax(axis=1))
+
+# -- columns, given the parameters of the classes, see `MixedFamily.by_column` ---------
+def _normals(column, own):
+    """Return means and standard deviations of values, or of their logarithms."""
+    _, m, a, b = own
+    return column.location + column.scale * m, column.scale * np.sqrt(b / a)
+
+
+def _means(column, own):
+    """Return the mean value in each class, or the shares of options."""
+    if column.n_options:
+        return own[0] / own[0].sum(axis=1, keepdims=True)
+    if column.part == "counts":
+        return own[0] / own[1]
+    means, spreads = _normals(column, own)
+    if column.kind == "lognormal":
+        return np.exp(np.minimum(means + spreads**2 / 2, LARGEST_LOG))
+    return means
+
+
+def _expectations(column, own, shares):
+    """Return expected values for rows with these shares of classes."""
+    means = _means(column, own)
+    if not column.n_options:
+        return tiled_matmul(shares, means[:, None])[:, 0]
+    means = tiled_matmul(shares, means)
+    if column.kind in WITH_INTERVALS:
+        return (means * column.centres).sum(axis=1)
+    return column.decode(means.argmax(axis=1))
+
+
+def _drawn(column, own, y, random):
+    """Return values that are drawn from the classes y."""
+    if column.part == "normals":
+        numbers = random.normal(*(part[y] for part in _normals(column, own)))
+        return np.exp(numbers) if column.kind == "lognormal" else numbers
+    means = _means(column, own)[y]
+    if column.part == "counts":
+        return random.poisson(means).astype(float)
+    uniform = random.uniform(size=(len(y), 1))
+    codes = (means.cumsum(axis=1) < uniform).sum(axis=1)
+    histogram = column.histogram
+    return histogram.draw(codes, random) if histogram else column.decode(codes)
+
+
+def _predictive(column, own):
+    """Return the posterior predictive distributions of numbers."""
+    if column.part == "counts":
+        shape, rate = own
+        return stats.nbinom(shape, rate / (rate + 1.0))
+    kappa, m, a, b = own
+    location = column.location + column.scale * m
+    width = column.scale * np.sqrt(b * (kappa + 1.0) / (a * kappa))
+    own = stats.t(2.0 * a, location, width)
+    return Exponential(own) if column.kind == "lognormal" else own
+
+
+def _profile(column, own, tails):
+    """Return tuples of an option, its mean, and the ends of its interval."""
+    if column.n_options:
+        (own,) = own
+        rest = np.maximum(own.sum() - own, 1e-9)
+        ends = stats.beta.ppf(np.reshape(tails, (2, 1)), own, rest)
+        parts = map(np.ndarray.tolist, (own / own.sum(), *ends))
+        return zip(column.labels, *parts, strict=False)
+    if column.part == "counts":
+        shape, rate = own
+        low, high = stats.gamma.ppf(tails, shape, scale=1.0 / rate).tolist()
+        return [("rate", float(shape / rate), low, high)]
+    kappa, m, a, b = own
+    low, high = stats.t.ppf(tails, 2.0 * a, m, np.sqrt(b / (a * kappa)))
+    spreads = np.sqrt(b / stats.gamma.ppf(tails[::-1], a))
+    numbers = column.location + column.scale * np.array([m, low, high])
+    sds = column.scale * np.array([np.sqrt(b / a), *spreads])
+    if column.kind == "lognormal":
+        numbers = np.exp(numbers)
+        return [("median", *numbers.tolist()), ("log sd", *sds.tolist())]
+    return [("mean", *numbers.tolist()), ("sd", *sds.tolist())]
+
+
+# -- checks of columns -----------------------------------------------------------------
+def _weights_of_rows(weight, n_rows):
+    """Return the weights of rows; a wrong shape is refused later."""
+    if weight is None or np.shape(weight) != (n_rows,):
+        return np.ones(n_rows)
+    return np.asarray(weight, dtype=float)
+
+
+def _checked_labels(X, known):
+    """Return the labels of a data frame; raise if they repeat or are not those known.
+
+    Labels that are text are compared by `validate_data`.
+    """
+    labels = np.asarray(X.columns, dtype=object).tolist()
+    check_labels_differ(labels)
+    if known is None or all(isinstance(label, str) for label in labels):
+        return labels
+    are_numbered = list(range(len(known))) in (labels, known)
+    if labels != known and (not are_numbered or set(labels) == set(known)):
+        raise ValueError(
+            "The column labels of X should match those that were passed during "
+            f"fit, in the same order: {known[:NAMED]} ..., got {labels[:NAMED]} ..."
+        )
+    return labels
+
+
+def _warn_of_unknown(mixture, unknown):
+    """Warn of unknown values of some columns, of each column once."""
+    new = (
+        f"{name}: {values[:NAMED]}"
+        for name, values in unknown.items()
+        if is_first(mixture, f"unknown {name}")
+    )
+    if named := list(itertools.islice(new, NAMED)):
+        warn(
+            "X has values that are none of the categories of the fit, or not positive "
+            "in a column of the kind 'lognormal'. These values count as missing. "
+            f"{'; '.join(named)}"
+        )
 
 
 def _warn_of_columns(mixture, columns, values, faults, n_rows):

@@ -84,6 +84,24 @@ class MixedFamily(ProductFamily):
         last = first + 2 * len(self.counts)
         return values[:, :first], values[:, first:last], values[:, last:]
 
+    def by_column(self, components):
+        """Return the parameters of each column, a tuple of arrays by component.
+
+        These are the concentrations of options, of shape (n_components, n_options); the
+        shape and the rate of counts; or the four parameters of a normal-gamma.
+        """
+        options, counts, normals = self.split_kinds(components)
+        shapes, rates = np.split(counts.T, 2)
+        usual = self.parts[-1].usual(normals) if len(self.normals) else ()
+        found = {
+            "options": zip(
+                np.split(options + 1.0, np.cumsum(self.sizes), axis=1), strict=True
+            ),
+            "counts": zip(shapes + 1.0, rates, strict=True),
+            "normals": zip(*(part.T for part in usual), strict=True),
+        }
+        return [next(found[column.part]) for column in self.columns]
+
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
         rows = np.asarray(rows, dtype=np.float64)

@@ -49,7 +49,7 @@ WITHOUT_ROW = {
     "_warn_of_long_lists": "k of metrics; test_silent_mistakes",
     "class_outcomes": "outcomes that are not normal; test_class_outcomes",
     "RecommenderMixin._inspect_training_data": "entries; test_silent_mistakes",
-    "TemperedMixedMixture._warn_of_unknown": "unknown categories; test_mixed_mixture",
+    "_warn_of_unknown": "unknown categories; test_mixed_mixture",
 }
 #: Names that look like sites: a part of other messages, and a function of a check.
 NO_WARNINGS = {"MIXED", "_is_final"}
