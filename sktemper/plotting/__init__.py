@@ -1,18 +1,25 @@
 """Displays of fits, topics and components, with scikit-learn's display interface."""
 
-from ._components import ComponentsDisplay
-from ._critical import CriticalTemperaturesDisplay
-from ._document import DocumentDisplay
-from ._ellipses import MixtureEllipsesDisplay
-from ._history import TemperatureDisplay, TrainingCurveDisplay
-from ._number import NumberOfComponentsDisplay
-from ._prevalence import TopicPrevalenceDisplay, topic_shares
-from ._profiles import ClassProfilesDisplay
-from ._stream import StreamDisplay
-from ._topic_effects import TopicEffectsDisplay
-from ._topic_map import TopicMapDisplay, topic_map_layout
-from ._topic_words import TopicWordsDisplay
-from ._word_contrasts import WordContrastsDisplay
+from ._fits import (
+    CriticalTemperaturesDisplay,
+    NumberOfComponentsDisplay,
+    StreamDisplay,
+    TemperatureDisplay,
+    TrainingCurveDisplay,
+)
+from ._mixtures import ClassProfilesDisplay, ComponentsDisplay, MixtureEllipsesDisplay
+from ._shares import (
+    TopicEffectsDisplay,
+    TopicPrevalenceDisplay,
+    WordContrastsDisplay,
+    topic_shares,
+)
+from ._topics import (
+    DocumentDisplay,
+    TopicMapDisplay,
+    TopicWordsDisplay,
+    topic_map_layout,
+)
 
 __all__ = [
     "ClassProfilesDisplay",

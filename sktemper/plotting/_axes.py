@@ -5,6 +5,7 @@ from typing import dataclass_transform
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import check_is_fitted
 
 from .._utils._docstrings import complete, methods
 from .._utils._typing import Axes, Figure
@@ -15,6 +16,8 @@ COLOURS = "tab20"
 COLOUR_ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
 
+#: What displays of topics need, see `Display._check`.
+LDA = "topics", "a fitted LDA"
 #: Styles of lines, and number of lines of each style, because few colours are distinct.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
 
@@ -44,8 +47,11 @@ class Display:
             function.__doc__ = function.__doc__.replace("display : Display", written)
 
     @classmethod
-    def _check(cls, estimator=None, attribute=None, what=None, by="from_estimator"):
-        """Check whether a display can be created from an estimator.
+    def _check(cls, estimator=None, needs=None, fitted=None, by="from_estimator"):
+        """Check whether a display can be created from a fitted estimator.
+
+        It ``needs`` an attribute, given with a description of such estimators, and
+        after the fit it has the attribute ``fitted``, or any by default.
 
         Parameters
         ----------
@@ -62,8 +68,10 @@ class Display:
         display : Display
         """
         check_matplotlib_support(f"{cls.__name__}.{by}")
-        if attribute is not None:
-            require_attribute(estimator, attribute, what)
+        if needs is not None:
+            require_attribute(estimator, *needs)
+        if estimator is not None:
+            check_is_fitted(estimator, fitted)
 
     def plot(self, ax=None, **style):
         """Draw the display.
@@ -109,9 +117,10 @@ class Display:
         self.colorbar_ = self.figure_.colorbar(artist, ax=ax, **style)
 
     # -- parts of plots ----------------------------------------------------------------
-    def _open_frame(self, ax):
+    def _open_frame(self, *panels):
         """Hide the upper and the right edge of axes."""
-        ax.spines[["top", "right"]].set_visible(False)
+        for panel in panels:
+            panel.spines[["top", "right"]].set_visible(False)
 
     def _legend_beside(self, ax):
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
