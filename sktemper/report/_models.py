@@ -1,6 +1,6 @@
 """Facts about fitted models: LDA, mixtures of multinomials, and clusters."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -45,8 +45,6 @@ class Facts:
         Probabilities of topics in documents.
     prevalence, coherence : ndarray of shape (n_topics,)
         Share of the tokens and coherence of each topic.
-    in_corpus : ndarray of shape (n_features,)
-        Share of each word in the corpus according to the model.
     numbers : ndarray of shape (n_topics,)
         The indices of the topics in the model.
     by_tfidf : bool
@@ -61,22 +59,13 @@ class Facts:
     doc_topic: np.ndarray
     prevalence: np.ndarray
     coherence: np.ndarray
-    in_corpus: np.ndarray
     numbers: np.ndarray
     by_tfidf: bool = False
 
-    @classmethod
-    def from_rows(cls, *, rows, prevalence, topic_word, **others):
-        in_corpus = np.maximum(prevalence @ topic_word, np.finfo(float).tiny)
-        return cls(
-            counts=rows.counts,
-            tokens=rows.tokens,
-            prevalence=prevalence,
-            topic_word=topic_word,
-            in_corpus=in_corpus,
-            numbers=np.arange(len(prevalence)),
-            **others,
-        )
+    @cached_property
+    def in_corpus(self):
+        """Share of each word in the corpus according to the model, (n_features,)."""
+        return np.maximum(self.prevalence @ self.topic_word, np.finfo(float).tiny)
 
     def summary(self):
         """Return the part of the page's data that describes the topics."""
@@ -139,15 +128,14 @@ def find_interface(estimator, embeddings=None):
             hasattr(estimator, name) for name in kind.needs
         ):
             return kind(estimator)
-    hint = ""
-    if hasattr(estimator, "steps"):
-        hint = (
-            "; for a pipeline, pass the last step, pipeline[-1], and as X the result "
-            "of pipeline[:-1].transform"
-        )
+    hint = (
+        "; for a pipeline, pass the last step, pipeline[-1], and as X the result of "
+        "pipeline[:-1].transform"
+    )
     raise TypeError(
         "lda must be a fitted LDA or mixture of multinomials of sktemper, or "
-        f"embeddings must be given, got {type(estimator).__name__}{hint}."
+        f"embeddings must be given, got {type(estimator).__name__}"
+        f"{hint if hasattr(estimator, 'steps') else ''}."
     )
 
 
@@ -164,13 +152,15 @@ class LDAInterface:
         # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_places_as_names(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
-        return Facts.from_rows(
+        return Facts(
             names=names,
-            rows=rows,
+            counts=rows.counts,
+            tokens=rows.tokens,
             topic_word=np.asarray(self._lda.shown_topic_word_, dtype=np.float64),
             doc_topic=np.asarray(self._lda.transform(X)),
             prevalence=first["prevalence"].to_numpy(),
             coherence=first["coherence"].to_numpy(),
+            numbers=first["topic"].to_numpy(),
         )
 
     def word_topics(self, X, facts):
@@ -196,7 +186,8 @@ class MixtureInterface:
         names = _word_names(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
-        return _cluster_facts(names, rows, components, doc_topic)
+        numbers = np.arange(len(components))
+        return _cluster_facts(names, rows, components, doc_topic, numbers)
 
     def word_topics(self, X, facts):
         documents = count_words(X)
@@ -234,8 +225,7 @@ class ClusterInterface(MixtureInterface):
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         lacking = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + lacking / len(filled)
-        facts = _cluster_facts(names, rows, counts, memberships)
-        return replace(facts, numbers=filled, by_tfidf=True)
+        return _cluster_facts(names, rows, counts, memberships, filled, by_tfidf=True)
 
     def _memberships(self):
         if hasattr(self._estimator, "predict_proba"):
@@ -257,18 +247,21 @@ def count_words(X):
     ]
 
 
-def _cluster_facts(names, rows, components, doc_topic):
+def _cluster_facts(names, rows, components, doc_topic, numbers, by_tfidf=False):
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
-    return Facts.from_rows(
+    return Facts(
         names=names,
-        rows=rows,
+        counts=rows.counts,
+        tokens=rows.tokens,
         topic_word=components / components.sum(axis=1, keepdims=True),
         doc_topic=doc_topic,
         prevalence=topic_shares(doc_topic, rows.tokens),
         coherence=npmi_coherence(
             list(places.reshape(topics.shape)), rows.columns(words)
         ),
+        numbers=numbers,
+        by_tfidf=by_tfidf,
     )
 
 

@@ -24,7 +24,7 @@ def render_page(data, figures):
     ----------
     data : dict
         Data that the page's script shows; "title" is the title of the page.
-    figures : dict of str to Bokeh model or None
+    figures : dict of str to Bokeh model
         Figures, with the id of the element in which each is drawn as the key.
 
     Returns
@@ -36,11 +36,7 @@ def render_page(data, figures):
     from bokeh.embed import json_item
     from bokeh.resources import Resources
 
-    items = {
-        name: json_item(figure, name)
-        for name, figure in figures.items()
-        if figure is not None
-    }
+    items = {name: json_item(figure, name) for name, figure in figures.items()}
     fields = {
         "title": escape(data["title"]),
         "style": _file("explorer.css"),
@@ -111,13 +107,12 @@ def _resolve_target(path):
     """Return the file that a path leads to, and its status; None for a new file."""
     target = Path(os.path.realpath(path))
     try:
-        is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+        status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return target, None
-    if is_folder:
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(f"path is a folder, and must be a file: {path}")
-    status = _file_status(target)
-    if status is None:
+    if not (stat.S_ISREG(status.st_mode) and target.exists()):
         raise ValueError(
             f"path is no regular file, but for example a device or a pipe: {path}. "
             "Give the path of a file."
@@ -129,15 +124,6 @@ def _resolve_target(path):
             str(path),
         )
     return target, status
-
-
-def _file_status(target):
-    """Return the status of a regular file; None if ``target`` is not a regular file."""
-    try:
-        status = os.lstat(target)
-    except FileNotFoundError:
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _copy_attributes(target, before, temporary):

@@ -34,17 +34,13 @@ def check_packages(user):
 def check_length(values, n_rows, name):
     if values is None:
         return None
+    message = f"{name} must have one value for each of the {n_rows} rows of X"
     try:
         values = np.asarray(values)
     except ValueError as error:  # rows have different lengths
-        raise ValueError(
-            f"{name} must have one value for each of the {n_rows} rows of X."
-        ) from error
+        raise ValueError(f"{message}.") from error
     if values.shape != (n_rows,):
-        raise ValueError(
-            f"{name} must have one value for each of the {n_rows} rows of X, got shape "
-            f"{values.shape}."
-        )
+        raise ValueError(f"{message}, got shape {values.shape}.")
     return values
 
 
@@ -259,7 +255,8 @@ def topic_report(
         "dates": line_table(facts, dates),
         "groups": group_table(facts, groups),
     }
-    lines = None if data["dates"] is None else line_figure(data["dates"])
-    figures = {"map-figure": map_figure(facts), "dates-figure": lines}
+    figures = {"map-figure": map_figure(facts)}
+    if data["dates"] is not None:
+        figures["dates-figure"] = line_figure(data["dates"])
     page = render_page(data, figures)
     return page if path is None else write_page(path, page)
