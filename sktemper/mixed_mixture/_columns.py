@@ -15,20 +15,12 @@ from .._utils._frames import is_polars
 from .._utils._values import INEXACT
 from ._shapes import FEW_VALUES, shape_of
 
+#: The kinds whose options are values, and those whose options are intervals.
+WITH_CATEGORIES, WITH_INTERVALS = ("categorical", "binary"), ("binned", "histogram")
+#: The kinds that have options.
+WITH_OPTIONS = (*WITH_CATEGORIES, *WITH_INTERVALS)
 #: Kinds of columns.
-KINDS = (
-    "categorical",
-    "binary",
-    "gaussian",
-    "lognormal",
-    "poisson",
-    "binned",
-    "histogram",
-)
-#: The kinds whose options are intervals.
-WITH_INTERVALS = ("binned", "histogram")
-#: The kinds whose values are options.
-WITH_OPTIONS = ("categorical", "binary", *WITH_INTERVALS)
+KINDS = (*WITH_CATEGORIES, "gaussian", "lognormal", "poisson", *WITH_INTERVALS)
 #: Least number of rows of an interval in the tails of a histogram.
 LEAST_ROWS = 10
 #: The density beyond the ends of a histogram falls by this power of the distance.
@@ -121,7 +113,7 @@ class Column(NamedTuple):
         unknown : list
             Distinct values that are not categories.
         """
-        if self.kind in ("categorical", "binary"):
+        if self.kind in WITH_CATEGORIES:
             return self._encode(values)
         numbers = values.numbers()
         if self.kind == "poisson":
@@ -327,7 +319,7 @@ def row_numbers(X, columns):
             numbers.append(np.nan)
             continue
         is_exact = isinstance(value, str) or abs(value) < INEXACT
-        if is_exact and column.kind in ("categorical", "binary"):
+        if is_exact and column.kind in WITH_CATEGORIES:
             value = _numbers_by_category(column.categories).get(value)
         elif not is_exact or isinstance(value, str):
             return None
@@ -372,10 +364,8 @@ def declared_kinds(kinds, names, n_features):
                 f"kinds must be 'auto', 'from_dtype' or one of {list(KINDS)}, for all "
                 f"columns or for each, got {kind!r}."
             )
-    return [
-        None if given.get(number) == "auto" else given.get(number)
-        for number in range(n_features)
-    ]
+    kinds = map(given.get, range(n_features))
+    return [None if kind == "auto" else kind for kind in kinds]
 
 
 def by_column_index(given, names, n_features, parameter):
@@ -430,7 +420,7 @@ def chosen_kinds(columns, kinds, categories):
             is_declared = number in categories
             found[number] = "categorical" if is_declared else _kind_by_type(values)
     only_numbers = not any(
-        kind in ("categorical", "binary") and len(values.entries) > 1
+        kind in WITH_CATEGORIES and len(values.entries) > 1
         for values, kind in zip(columns, found, strict=True)
     )
     return [
@@ -455,7 +445,7 @@ def describe(values, kind, categories=None, n_bins=5):
     n_bins : int
         Number of intervals of a binned column, and least number of a histogram.
     """
-    if kind in ("categorical", "binary"):
+    if kind in WITH_CATEGORIES:
         if categories is None:
             categories = values.categories()
         else:
@@ -473,7 +463,9 @@ def describe(values, kind, categories=None, n_bins=5):
     if kind == "poisson" or not len(known):
         return Column(kind)
     if kind == "lognormal":
-        known = _logarithms_of(known, values.name)
+        if (known <= 0).any():
+            _refuse_kind(values.name, kind, "values that are not positive")
+        known = np.log(known)
     location = float(weight @ known / weight.sum())
     scale = float(np.sqrt(weight @ (known - location) ** 2 / weight.sum()))
     return Column(
@@ -484,13 +476,8 @@ def describe(values, kind, categories=None, n_bins=5):
     )
 
 
-def _logarithms_of(numbers, name):
-    if (numbers <= 0).any():
-        raise ValueError(
-            f"{name} is of the kind 'lognormal', but has values that are not positive. "
-            f"{REMEDY}"
-        )
-    return np.log(numbers)
+def _refuse_kind(name, kind, values):
+    raise ValueError(f"{name} is of the kind {kind!r}, but has {values}. {REMEDY}")
 
 
 def _kind_by_type(values):
@@ -507,20 +494,16 @@ def _kind_by_type(values):
 
 def _check_counts(numbers, name):
     if (numbers < 0).any() or (numbers != np.rint(numbers))[~np.isnan(numbers)].any():
-        raise ValueError(
-            f"{name} is of the kind 'poisson', but has values that are not counts: "
-            f"negative numbers, or fractions. {REMEDY}"
-        )
+        fault = "values that are not counts: negative numbers, or fractions"
+        _refuse_kind(name, "poisson", fault)
 
 
 def _check_categories(kind, categories, name):
     if len(set(categories)) < len(categories):
         raise ValueError(f"The categories of {name} are not all different.")
     if kind == "binary" and len(categories) > 2:
-        raise ValueError(
-            f"{name} is of the kind 'binary', but has {len(categories)} values, such "
-            f"as {list(categories)[:4]}. {REMEDY}"
-        )
+        fault = f"{len(categories)} values, such as {list(categories)[:4]}"
+        _refuse_kind(name, kind, fault)
 
 
 def _binned(known, weight, n_bins):

@@ -54,6 +54,7 @@ from ..moves import Moves
 from ..noise import GradientNoise
 from ..tempering import Tempering
 from ._columns import (
+    WITH_CATEGORIES,
     WITH_INTERVALS,
     by_column_index,
     chosen_kinds,
@@ -647,7 +648,7 @@ def _warn_of_columns(mixture, columns, values, faults, n_rows):
     most, found = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows), {}
     for column, one, fault in zip(columns, values, faults, strict=True):
         n_values = len(one.entries)
-        is_option = not one.is_numeric or column.kind in ("categorical", "binary")
+        is_option = not one.is_numeric or column.kind in WITH_CATEGORIES
         if n_values == 0:
             fault = EMPTY
         elif is_option and n_values > most:
@@ -662,7 +663,7 @@ def _warn_of_columns(mixture, columns, values, faults, n_rows):
 
 def _check_own(columns):
     for number, column in enumerate(columns):
-        is_coded = column.kind in ("categorical", "binary")
+        is_coded = column.kind in WITH_CATEGORIES
         if is_coded and column.categories and not column.has_own_values:
             raise ValueError(
                 f"Column {number} of X has the categories {column.categories[:3]}, "

@@ -39,9 +39,9 @@ class MixedFamily(ProductFamily):
         self.columns = tuple(columns)
         sizes = np.array([column.n_options for column in self.columns])
         parts = np.array([column.part for column in self.columns])
-        self.options = np.flatnonzero(parts == "options")
-        self.counts = np.flatnonzero(parts == "counts")
-        self.normals = np.flatnonzero(parts == "normals")
+        self.options, self.counts, self.normals = (
+            np.flatnonzero(parts == part) for part in ("options", "counts", "normals")
+        )
         self.sizes = sizes[self.options]
         self.option_columns = np.repeat(self.options, self.sizes)
         self.option_values = np.concatenate(
@@ -136,6 +136,11 @@ class MixedFamily(ProductFamily):
             log_base -= (present * self.log_scale).sum(axis=1)
             known += present.sum(axis=1)
         return MomentRows(moments, log_base, known, log_support)
+
+    def standardized(self, values):
+        """Return the values, or the logarithms, of normal columns in their units."""
+        values = np.where(self.is_log, logarithms(values), values)
+        return (values - self.location) / self.scale
 
     def coordinates(self, block, row_weight):
         """Return rows as vectors, for distances between them.
@@ -362,27 +367,18 @@ class MixedMixtureModel(MixtureModel):
         weight = weight if weight.any() else np.ones(X.shape[0])
         options = np.full(family.n_natural, self.feature_prior - 1.0)
         (options,), (counts,), (normals,) = family.split_kinds(options[None])
-        n = len(family.counts)
-        counts[:n] = 0.0
-        for place, number in enumerate(family.counts):
-            mean = weighted_mean(X[:, number], weight)
-            counts[n + place] = 1.0 / max(mean, LEAST_MEAN)
-        means, variances = [], []
-        for place, number in enumerate(family.normals):
-            values = X[:, number]
-            values = logarithms(values) if family.is_log[place] else values
-            values = (values - family.location[place]) / family.scale[place]
-            means.append(weighted_mean(values, weight))
-            variance = weighted_mean((values - means[-1]) ** 2, weight)
-            variances.append(variance if variance > LEAST_VARIANCE else 1.0)
+        means = [weighted_mean(X[:, number], weight) for number in family.counts]
+        rates = 1.0 / np.maximum(means, LEAST_MEAN)
+        counts[:] = np.concatenate([np.zeros(len(rates)), rates])
         if len(normals):
-            shape = np.ones((1, len(means)))
-            usual = (
-                MEAN_PRECISION * shape,
-                np.array([means]),
-                SHAPE * shape,
-                SHAPE * VARIANCE * np.array([variances]),
-            )
+            values = family.standardized(X[:, family.normals]).T
+            means = np.array([[weighted_mean(column, weight) for column in values]])
+            squares = (values - means.T) ** 2
+            found = np.array([[weighted_mean(column, weight) for column in squares]])
+            variances = np.where(found > LEAST_VARIANCE, found, 1.0)
+            shape = np.ones_like(means)
+            usual = MEAN_PRECISION * shape, means, SHAPE * shape
+            usual = *usual, SHAPE * VARIANCE * variances
             normals[:] = family.parts[-1].natural(usual)[0]
         return np.concatenate([options, counts, normals])
 
