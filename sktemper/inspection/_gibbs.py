@@ -96,17 +96,10 @@ class _Chain:
         """Draw all topics; return the tables of each topic, see `_kernels.sweep`."""
         prior = np.zeros((len(alpha), len(self.totals)))
         prior[:, : self.n_topics] = alpha
-        tables, uniforms = np.zeros(len(self.totals)), self.random.random_sample
-        sweep(
-            self.words,
-            self.starts,
-            uniforms(len(self.words)),
-            prior,
-            self.topics,
-            self.word_topic,
-            self.totals,
-            tables,
-        )
+        tables = np.zeros(len(self.totals))
+        tokens = self.words, self.starts, self.random.random_sample(len(self.words))
+        counts = self.word_topic, self.totals
+        sweep(*tokens, prior, self.topics, *counts, tables)
         return tables[: self.n_topics]
 
     def sweep(self):

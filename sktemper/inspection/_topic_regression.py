@@ -68,9 +68,7 @@ class TopicRegression(Tabular):
     _covariance: np.ndarray = field(repr=False)  # in units of the design
     _permuted: Permuted = field(repr=False)
 
-    def table(
-        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
-    ) -> DataFrame:
+    def table(self, interval=0.95, output="pandas"):
         """Return a data frame with a row for each topic and covariate.
 
         Returns
@@ -85,16 +83,16 @@ class TopicRegression(Tabular):
         n_topics, n_coefficients = self.coef_.shape
         permuted = self._permuted.of(self._design.units)
         freedom = self.n_samples - n_coefficients
+        found = permuted.uncertainty(self.coef_, self.stderr_, interval, freedom)
+        p_values = found["p_value"].reshape(self.coef_.shape)
         columns = {
             "topic": np.repeat(np.arange(n_topics), n_coefficients),
             "covariate": self.names * n_topics,
             "coef": self.coef_.ravel(),
-            **permuted.uncertainty(self.coef_, self.stderr_, interval, freedom),
+            **{name: found[name] for name in ("stderr", "low", "high", "p_value")},
+            "p_adjusted": _holm(p_values).ravel(),
         }
-        names = "topic", "covariate", "coef", "stderr", "low", "high", "p_value"
-        columns = {name: columns[name] for name in names}
-        adjusted = _holm(columns["p_value"].reshape(self.coef_.shape))
-        return data_frame(output, columns | {"p_adjusted": adjusted.ravel()})
+        return data_frame(output, columns)
 
     def tests(
         self,

@@ -14,7 +14,7 @@ from .._utils._design import named_columns
 from .._utils._frames import Tabular, frame_of_rows
 from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._notices import warn
-from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
+from .._utils._typing import ArrayLike, DataFrame, DataLike
 from .._utils._validation import check_values
 from ._regression import classified
 
@@ -63,9 +63,7 @@ class ClassOutcomes(Tabular):
     method: str
     outcomes: list = field(repr=False)
 
-    def table(
-        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
-    ) -> DataFrame:
+    def table(self, interval=0.95, output="pandas"):
         """Return a data frame with a row for each class, outcome and option.
 
         Returns
@@ -83,9 +81,8 @@ class ClassOutcomes(Tabular):
             found = uncertainty(one.estimates, errors, half, interval)
             labels = product(self.classes.tolist(), [one.name], map(str, one.options))
             numbers = one.estimates.ravel(), *(found[name] for name in names[4:])
-            rows += [
-                (*label, *own) for label, *own in zip(labels, *numbers, strict=True)
-            ]
+            pairs = zip(labels, zip(*numbers, strict=True), strict=True)
+            rows += [(*label, *own) for label, own in pairs]
         return frame_of_rows(output, names, rows)
 
     def tests(self, output: Literal["pandas", "polars"] = "pandas") -> DataFrame:

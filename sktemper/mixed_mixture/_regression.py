@@ -69,9 +69,7 @@ class ClassRegression(Tabular):
     covariance_: np.ndarray = field(repr=False)
     classification_: np.ndarray = field(repr=False)
     _design: Design = field(repr=False)
-    _scaled: tuple = field(
-        repr=False
-    )  # coefficients, covariance in units of the design
+    _scaled: tuple = field(repr=False)  # coefficients and covariance, in its units
     _sizes: np.ndarray = field(repr=False)  # shares of classes
     _permuted: Permuted = field(repr=False)  # linear effects on these shares
 

@@ -1,5 +1,6 @@
 """Plots of fits: their history, searches, critical temperatures, and streams."""
 
+import itertools
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -473,10 +474,8 @@ def _parameter_name(results, param):
     names = _names(results, "param_")
     found = [name for name in names if name.endswith(f"__{param}")]
     if param not in names and len(found) != 1:
-        raise ValueError(
-            f"param={param!r} must name one parameter that the search varied: "
-            f"{_choices(names)}."
-        )
+        start = f"param={param!r} must name one parameter that the search varied:"
+        _refuse(start, names)
     return param if param in names else found[0]
 
 
@@ -485,14 +484,9 @@ def _metric_name(results, metric, refit):
     if metric is None:
         metric = refit if isinstance(refit, str) else "score"
         if metric not in names:
-            raise ValueError(
-                "The search has several scores; set metric to one of "
-                f"{_choices(names)}."
-            )
+            _refuse("The search has several scores; set metric to one of", names)
     if metric not in names:
-        raise ValueError(
-            f"The search has no score metric={metric!r}, only {_choices(names)}."
-        )
+        _refuse(f"The search has no score metric={metric!r}, only", names)
     return metric
 
 
@@ -500,8 +494,8 @@ def _names(results, prefix):
     return [key.removeprefix(prefix) for key in results if key.startswith(prefix)]
 
 
-def _choices(names):
-    return " or ".join(map(repr, names))
+def _refuse(message, names):
+    raise ValueError(f"{message} {' or '.join(map(repr, names))}.")
 
 
 # -- critical temperatures -------------------------------------------------------------
@@ -816,9 +810,8 @@ class StreamDisplay(Display):
                     births[column].append(int(np.searchsorted(samples, decided)))
         lives = []
         for column, points in enumerate(births):
-            ends = [0, *points, len(samples)]
-            for number, start in enumerate(ends[:-1]):
-                stop = min(ends[number + 1], len(samples))
+            ends = itertools.pairwise([0, *points, len(samples)])
+            for number, (start, stop) in enumerate(ends):
                 if start < stop:
                     is_dead = number < len(points)
                     lives.append(Life(column, slice(start, stop), number > 0, is_dead))

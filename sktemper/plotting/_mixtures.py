@@ -383,19 +383,14 @@ class ClassProfilesDisplay(Display):
         self.image_ = ax.imshow(colours, **style)
         self.labels_ = [row.label for row in rows]
         for place, row in enumerate(rows):
-            for k, (value, colour) in enumerate(
-                zip(row.texts, row.colours, strict=True)
-            ):
-                ink = "white" if colour > DARK else "black"
-                ax.text(
-                    k, place, value, ha="center", va="center", fontsize=7, color=ink
-                )
+            inks = np.where(row.colours > DARK, "white", "black")
+            for k, (text, ink) in enumerate(zip(row.texts, inks, strict=True)):
+                style = {"ha": "center", "va": "center", "fontsize": 7}
+                ax.text(k, place, text, color=str(ink), **style)
             if place and row.item != rows[place - 1].item:
                 ax.axhline(place - 0.5, color="white", linewidth=2.5)
                 ax.axhline(place - 0.5, color="grey", linewidth=0.5)
-        heads = [
-            f"class {k}\n{size:.0%}" for k, size in zip(classes, sizes, strict=True)
-        ]
+        heads = [f"class {k}\n{sizes[k]:.0%}" for k in classes]
         ax.set_xticks(range(len(classes)), heads, fontsize=8)
         ax.set_yticks(range(len(rows)), self.labels_, fontsize=8)
         ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
@@ -413,16 +408,12 @@ class _ProfileRow:
     """
 
     def __init__(self, item, kind, option, values):
-        self.item = item
+        self.item, self.colours = item, values
         self.label = f"{_shorten(str(item))}: {_shorten(option)}"
-        is_number = kind in NUMBERS
-        if is_number:
-            span = np.ptp(values)
-            self.colours = (values - values.min()) / (span if span > 0 else 1.0)
+        self.texts = [f"{value:.2f}".lstrip("0") for value in values]
+        if kind in NUMBERS:
+            self.colours = (values - values.min()) / (np.ptp(values) or 1.0)
             self.texts = [_number_text(value) for value in values]
-        else:
-            self.colours = values
-            self.texts = [f"{value:.2f}".lstrip("0") for value in values]
 
 
 def _table_of_profiles(profiles, items):
@@ -448,7 +439,7 @@ def _table_of_profiles(profiles, items):
         for option in options:
             means = np.array([entries[item][option][k] for k in classes], dtype=float)
             rows.append(_ProfileRow(item, kinds[item], option, means))
-    return classes, [sizes[k] for k in classes], rows
+    return classes, sizes, rows
 
 
 def _number_text(value):

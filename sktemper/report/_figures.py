@@ -136,23 +136,19 @@ def _map_source(facts):
 
 
 def _circles(drawn, source):
+    usual = {"fill_color": BLUE, "fill_alpha": "strength", "line_color": DARK_BLUE}
+    chosen = {"fill_color": ORANGE, "fill_alpha": 1.0, "line_color": INK}
     return drawn.circle(
         "x",
         "y",
         radius="radius",
         radius_dimension="min",
         source=source,
-        fill_color=BLUE,
-        fill_alpha="strength",
-        line_color=DARK_BLUE,
-        selection_fill_color=ORANGE,
-        selection_fill_alpha=1.0,
-        selection_line_color=INK,
         selection_line_width=2.5,
-        nonselection_fill_color=BLUE,
-        nonselection_fill_alpha="strength",
-        nonselection_line_color=DARK_BLUE,
         nonselection_line_alpha=1.0,
+        **usual,
+        **{f"selection_{name}": value for name, value in chosen.items()},
+        **{f"nonselection_{name}": value for name, value in usual.items()},
     )
 
 
