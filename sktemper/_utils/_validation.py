@@ -43,6 +43,8 @@ LARGEST_WEIGHT = 1e15
 LEAST_SHARE = 1e-30
 #: Limits of prior parameters that are not variances.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
+#: Largest deviation from 1 of the sum of the shares of a sample.
+SUM_TOL = 1e-3
 
 
 def largest_value(dtype):

@@ -72,8 +72,8 @@ SHARE_OF_ROWS = 0.5
 CONSTANT = "has one value only, which gives its kind an unlimited density"
 #: Largest number of distinct values that describe a column of data in parts.
 MOST_KEPT = 4096
-#: The logarithm of imputed values is at most this.
-LARGEST_LOG = 700.0
+#: The logarithm of imputed values is at most this, so that they are finite.
+LARGEST_LOG = np.log(np.finfo(float).max)
 
 
 class CollectionValidation(Validation):

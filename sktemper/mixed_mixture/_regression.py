@@ -16,17 +16,15 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _check_sample_weight
 
+from .._estimator._mixtures import ACTIVE
 from .._estimator._problems import validated_weight
 from .._utils._arguments import is_integer, refuse
 from .._utils._design import MOST_CONDITION, Design, check_dense
 from .._utils._frames import Tabular, check_same_rows, data_frame
 from .._utils._inference import SEED, Permuted
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
+from .._utils._validation import SUM_TOL
 
-#: A component with a smaller sum of posteriors counts as empty.
-EMPTY = 0.5
-#: Largest deviation from 1 of the sum of the posteriors of a sample.
-SUM_TOL = 1e-3
 #: Least curvature, per sample, at an optimum.
 LEAST_CURVATURE = 1e-6
 #: Largest gradient, per sample, at the optimum.
@@ -385,11 +383,11 @@ def _weights_of_samples(posteriors, sample_weight, sampling_weight):
 
 
 def _checked_classes(posteriors, weight, rows):
-    kept = np.flatnonzero(weight @ posteriors > EMPTY)
+    kept = np.flatnonzero(weight @ posteriors > ACTIVE)
     if len(kept) < 2:
         raise ValueError(
             f"{len(kept)} of {posteriors.shape[1]} classes have samples, that is, "
-            f"posteriors whose sum is above {EMPTY}, but a regression compares two or "
+            f"posteriors whose sum is above {ACTIVE}, but a regression compares two or "
             f"more. The weights of the samples sum to {weight.sum():.3g}: pass weights "
             "that do not count samples as sampling_weight."
         )
@@ -399,8 +397,8 @@ def _checked_classes(posteriors, weight, rows):
         row = int(sums.argmin())
         raise ValueError(
             f"Sample {rows[row]} belongs to class {posteriors[row].argmax()}, which is "
-            f"left out because the sum of its posteriors is at most {EMPTY}: leave out "
-            "the sample, by a sample_weight of 0."
+            f"left out because the sum of its posteriors is at most {ACTIVE}: leave "
+            "out the sample, by a sample_weight of 0."
         )
     return kept, shares / sums
 

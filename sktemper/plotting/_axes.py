@@ -16,8 +16,6 @@ COLOURS = "tab20"
 COLOUR_ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
 
-#: What displays of topics need, see `Display._check`.
-LDA = "topics", "a fitted LDA"
 #: Styles of lines, and number of lines of each style, because few colours are distinct.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
 
@@ -32,6 +30,9 @@ class Display:
 
     ax_: Axes
     figure_: Figure
+    # sizes of text in points, of labels and in narrow places; inches of a wide figure
+    _SMALL, _SMALLEST, _WIDE = 8, 7, 9
+    _LDA = "topics", "a fitted LDA"  # what displays of topics need, see `_check`
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -123,12 +124,12 @@ class Display:
             panel.spines[["top", "right"]].set_visible(False)
 
     def _legend_beside(self, ax):
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=self._SMALL)
 
     def _make_rows(self, ax, labels, width):
         """Return axes with the labelled rows 0, 1, ..., from top to bottom."""
         ax = self._make_axes(ax, (width, 1.0 + 0.22 * len(labels)))
-        ax.set_yticks(np.arange(len(labels)), labels, fontsize=8)
+        ax.set_yticks(np.arange(len(labels)), labels, fontsize=self._SMALL)
         ax.set_ylim(len(labels) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         self._open_frame(ax)
@@ -136,7 +137,7 @@ class Display:
 
     def _draw_intervals(self, ax, rows, values, low, high, **style):
         """Draw values with intervals in rows, and store the container of matplotlib."""
-        style = {"fmt": "o", "markersize": 4, **style}
+        style = {"fmt": "o", "markersize": self._SMALL / 2, **style}
         ends = [values - low, high - values]
         self.artists_.append(ax.errorbar(values, rows, xerr=ends, **style))
 
@@ -153,13 +154,13 @@ class Display:
 
         The display has the indices of the topics and their labels.
         """
-        ax = self._make_axes(ax, (9, 4.5))
+        ax = self._make_axes(ax, (self._WIDE, self._WIDE / 2))
         self.artists_ = []
         for number, colour in enumerate(topic_colours(self.topics)):
             line, marker = self._style(number)
             style = {"linestyle": line, "color": colour, "label": self.labels[number]}
             if bands is None:
-                style |= {"marker": marker, "markersize": 4}
+                style |= {"marker": marker, "markersize": self._SMALL / 2}
             else:
                 low, high = (ends[number] for ends in bands)
                 ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)

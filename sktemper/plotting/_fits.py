@@ -466,7 +466,7 @@ class NumberOfComponentsDisplay(Display):
         handles, _ = ax.get_legend_handles_labels()
         # sorted labels keep the elements of one curve together
         handles.sort(key=lambda one: one.get_label())
-        ax.legend(handles=handles, fontsize=8)
+        ax.legend(handles=handles, fontsize=self._SMALL)
         return self
 
 
@@ -624,7 +624,7 @@ class CriticalTemperaturesDisplay(Display):
         )
         name = "Steps" if self.unit == "steps" else "Passes over the data"
         panel.set(xlabel=name, ylabel="Temperature")
-        panel.legend(loc="upper right", fontsize=8)
+        panel.legend(loc="upper right", fontsize=self._SMALL)
 
 
 # -- streams ---------------------------------------------------------------------------

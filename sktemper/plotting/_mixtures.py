@@ -149,7 +149,7 @@ class MixtureEllipsesDisplay(Display):
             widths, angle = _diameters(covariance, n_std)
             ellipse = Ellipse(mean, *widths, angle=angle, **style)
             self.ellipses_.append(ax.add_patch(ellipse))
-        ax.plot(*np.asarray(self.means).T, "k+", markersize=7)
+        ax.plot(*np.asarray(self.means).T, "k+", markersize=self._SMALLEST)
         ax.autoscale_view()
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         return self
@@ -284,7 +284,7 @@ class ComponentsDisplay(Display):
         self.images_ = []
         for panel, image, number in zip(panels, images, self.numbers, strict=True):
             self.images_.append(panel.imshow(image, **image_kw))
-            panel.set_title(str(number), fontsize=7, pad=2)
+            panel.set_title(str(number), fontsize=self._SMALLEST, pad=2)
             panel.set(xticks=[], yticks=[])
             panel.spines[:].set_color("0.8")
         self.colorbar_ = None
@@ -385,14 +385,14 @@ class ClassProfilesDisplay(Display):
         for place, row in enumerate(rows):
             inks = np.where(row.colours > DARK, "white", "black")
             for k, (text, ink) in enumerate(zip(row.texts, inks, strict=True)):
-                style = {"ha": "center", "va": "center", "fontsize": 7}
+                style = {"ha": "center", "va": "center", "fontsize": self._SMALLEST}
                 ax.text(k, place, text, color=str(ink), **style)
             if place and row.item != rows[place - 1].item:
                 ax.axhline(place - 0.5, color="white", linewidth=2.5)
                 ax.axhline(place - 0.5, color="grey", linewidth=0.5)
         heads = [f"class {k}\n{sizes[k]:.0%}" for k in classes]
-        ax.set_xticks(range(len(classes)), heads, fontsize=8)
-        ax.set_yticks(range(len(rows)), self.labels_, fontsize=8)
+        ax.set_xticks(range(len(classes)), heads, fontsize=self._SMALL)
+        ax.set_yticks(range(len(rows)), self.labels_, fontsize=self._SMALL)
         ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
         ax.spines[:].set_visible(False)
         return self

@@ -14,14 +14,16 @@ from .._utils._arguments import check_interval, is_integer, positive_int, refuse
 from .._utils._dates import as_dates
 from .._utils._frames import check_same_rows
 from .._utils._groups import MOST_GROUPS, largest_groups
+from .._utils._inference import TINY
 from .._utils._typing import ArrayLike, Axes, DataLike, Float, Int
-from ._axes import LDA, Display, select_topics, topic_colours, topic_labels
+from .._utils._validation import SUM_TOL
+from ._axes import Display, select_topics, topic_colours, topic_labels
 
 # -- shares of topics ------------------------------------------------------------------
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_PLACES = 40
-#: Tolerance of the difference from 1 of the sum of a document's topic weights.
-SHARE_TOL = 1e-3
+#: Largest numbers of topics that are drawn by default, as bars and as lines.
+MOST_BARS, MOST_LINES = 30, 8
 
 
 def topic_shares(
@@ -73,7 +75,7 @@ def topic_shares(
     weights = check_array(
         doc_topic, dtype=np.float64, input_name="doc_topic", copy=True
     )
-    if (np.abs(weights.sum(axis=1) - 1.0) > SHARE_TOL).any():
+    if (np.abs(weights.sum(axis=1) - 1.0) > SUM_TOL).any():
         raise ValueError(
             "The rows of doc_topic must sum to 1: pass the result of transform(X), not "
             "of transform(X, normalize=False)."
@@ -100,7 +102,7 @@ def topic_shares(
 
 
 def _normalize(sums):
-    return sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)
+    return sums / np.maximum(sums.sum(axis=-1, keepdims=True), TINY)
 
 
 def _places_of(groups, n_bins):
@@ -220,17 +222,17 @@ class TopicPrevalenceDisplay(Display):
         **artist_kw : dict
             Passed to matplotlib's ``barh``, ``plot`` or ``pcolormesh``.
         """
-        cls._check(estimator, LDA)
+        cls._check(estimator, cls._LDA)
         check_same_rows(X=X, groups=groups)
         weights = estimator.transform(X)
         tokens = _tokens(X)
-        shares, places, most = topic_shares(weights, tokens), None, 30
+        shares, places, most = topic_shares(weights, tokens), None, MOST_BARS
         overall, n_groups = shares, None
         if groups is not None:
             check_consistent_length(tokens, groups)
             groups = _with_dates(groups)
             shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
-            most = 30 if places.dtype.kind in "OUS" else 8
+            most = MOST_BARS if places.dtype.kind in "OUS" else MOST_LINES
             if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
                 n_groups, largest = len(places), largest_groups(groups, tokens)[2]
                 largest = np.sort(largest)
@@ -272,7 +274,7 @@ class TopicPrevalenceDisplay(Display):
         mesh_kw = {"cmap": "Blues", "vmin": 0.0, **mesh_kw}
         mesh = ax.pcolormesh(self.shares, **mesh_kw)
         self.artists_ = [mesh]
-        ax.set_yticks(np.arange(n_topics) + 0.5, self.labels, fontsize=8)
+        ax.set_yticks(np.arange(n_topics) + 0.5, self.labels, fontsize=self._SMALL)
         names = [str(place) for place in self.places]
         ax.set_xticks(np.arange(n_places) + 0.5, names, rotation=45, ha="right")
         ax.tick_params(length=0)
@@ -309,8 +311,6 @@ def _tokens(X):
 
 
 # -- effects of covariates -------------------------------------------------------------
-#: Largest numbers of topics that are drawn by default, as bars and as lines.
-MOST_BARS, MOST_LINES = 30, 8
 
 
 class TopicEffectsDisplay(Display):

@@ -7,17 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._utils._inference import TINY
 from .._utils._labels import place_labels
 from .._utils._typing import ArrayLike, Axes, DataLike, Float, Int
 from .._utils._words import WORD
-from ._axes import (
-    LDA,
-    Display,
-    ranked_words,
-    select_topics,
-    topic_colours,
-    topic_labels,
-)
+from ._axes import Display, ranked_words, select_topics, topic_colours, topic_labels
 
 
 # -- words of topics -------------------------------------------------------------------
@@ -97,7 +91,7 @@ class TopicWordsDisplay(Display):
         **bar_kw : dict
             Passed to matplotlib's ``barh``.
         """
-        cls._check(estimator, LDA)
+        cls._check(estimator, cls._LDA)
         words = ranked_words(estimator, feature_names, n_words, relevance)
         by_topic, prevalence = words
         numbers = select_topics(topics, prevalence, 12)
@@ -124,13 +118,13 @@ class TopicWordsDisplay(Display):
         words, weights = self.words[number], self.weights[number]
         places = np.arange(len(words))
         panel.barh(places, weights, **bar_kw)
-        panel.set_yticks(places, words, fontsize=8)
+        panel.set_yticks(places, words, fontsize=self._SMALL)
         panel.invert_yaxis()
         title = f"topic {self.topics[number]}"
         if self.prevalence is not None:
             title += f", {self.prevalence[number]:.1%}"
         panel.set_title(title, fontsize=9, loc="left")
-        panel.tick_params(axis="x", labelsize=7)
+        panel.tick_params(axis="x", labelsize=self._SMALLEST)
         panel.tick_params(axis="y", length=0)
         panel.locator_params(axis="x", nbins=3)
         self._open_frame(panel)
@@ -193,7 +187,7 @@ def topic_map_layout(
             f"topic_word, got shape {shares.shape}."
         )
     centres = place_topics(topic_word)
-    area = SHARE_OF_CIRCLES * width * height * shares / max(shares.sum(), 1e-300)
+    area = SHARE_OF_CIRCLES * width * height * shares / max(shares.sum(), TINY)
     radii = np.maximum(np.sqrt(area / np.pi), LEAST_RADIUS * height)
     low, high = centres.min(axis=0), centres.max(axis=0)
     room = np.maximum(np.array([width, height]) - 2 * radii.max(), 0.5 * height)
@@ -323,7 +317,7 @@ class TopicMapDisplay(Display):
         **scatter_kw : dict
             Passed to matplotlib's ``scatter``.
         """
-        cls._check(estimator, LDA)
+        cls._check(estimator, cls._LDA)
         by_topic, prevalence = ranked_words(estimator, feature_names, n_words, 0.6)
         display = cls(
             positions=place_topics(np.asarray(estimator.shown_topic_word_, np.float64)),
@@ -335,7 +329,7 @@ class TopicMapDisplay(Display):
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> Self:
         """Draw the map."""
         n_topics = len(self.labels)
-        ax = self._make_axes(ax, (9, 7))
+        ax = self._make_axes(ax, (self._WIDE, 7))
         points = ax.get_window_extent().size / _per_point(ax)
         area = SHARE_OF_CIRCLES * points.prod() * np.asarray(self.prevalence)
         defaults = {
@@ -356,7 +350,7 @@ class TopicMapDisplay(Display):
             f"{n_topics} topics: close topics are similar, area is the share of tokens",
             fontsize=10,
         )
-        size = 8 if n_topics <= 30 else 6.5
+        size = self._SMALL if n_topics <= 30 else 6.5
         for topic, place in enumerate(self.circles_.get_offsets()):
             ax.annotate(str(topic), place, ha="center", va="center", fontsize=size)
         self._place_labels(ax, size)
@@ -492,7 +486,7 @@ class DocumentDisplay(Display):
         **text_kw : dict
             Passed to matplotlib's ``text``.
         """
-        cls._check(estimator, LDA)
+        cls._check(estimator, cls._LDA)
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one document, got {x.shape[0]} rows.")
         best = estimator.explain(x, feature_names).drop_duplicates("word")
@@ -525,8 +519,8 @@ class DocumentDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure whose height fits the text.
         """
-        n_letters = sum(map(len, self.pieces))
-        ax = self._make_axes(ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
+        n_lines = sum(map(len, self.pieces)) // 110 + 1
+        ax = self._make_axes(ax, (self._WIDE, min(1.0 + 0.25 * n_lines, 20)))
         ax.set_axis_off()
         self._draw_legend(ax)
         text_kw = {"fontsize": 10, "family": "DejaVu Sans", "va": "baseline", **text_kw}
@@ -538,21 +532,16 @@ class DocumentDisplay(Display):
 
         if not self.labels:
             return
-        handles = [
-            Patch(color=colour, alpha=0.55, label=self.labels[topic])
-            for topic, colour in zip(
-                self.labels, topic_colours(self.labels), strict=True
-            )
-        ][:MOST_TOPICS]
-        if len(self.labels) > MOST_TOPICS:
-            left = len(self.labels) - MOST_TOPICS
-            handles.append(Patch(color="none", label=f"and {left} more"))
+        pairs = zip(self.labels.values(), topic_colours(self.labels), strict=True)
+        handles = [Patch(color=c, alpha=0.55, label=label) for label, c in pairs]
+        if (left := len(handles) - MOST_TOPICS) > 0:
+            handles[MOST_TOPICS:] = [Patch(color="none", label=f"and {left} more")]
         ax.legend(
             handles=handles,
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
             ncols=4,
-            fontsize=8,
+            fontsize=self._SMALL,
             frameon=False,
             borderaxespad=0.2,
         )
@@ -562,7 +551,7 @@ class DocumentDisplay(Display):
         figure.draw_without_rendering()  # computes the width of the axes
         renderer = figure.canvas.get_renderer()
         frame = ax.get_window_extent(renderer)
-        height = text_kw["fontsize"] * figure.dpi / 72.0 * SPACING
+        height = text_kw["fontsize"] * _per_point(ax) * SPACING
         tints = dict(zip(self.labels, topic_colours(self.labels), strict=True))
         x, y = 0.0, height
         self.texts_ = []
