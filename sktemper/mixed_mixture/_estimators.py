@@ -254,28 +254,16 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     @property
     def kinds_(self) -> dict[str, Any]:
         """Kind of each column, a dict by name or index."""
-        return {name: column.kind for name, column in self._named_columns()}
+        return {name: column.kind for name, column in _named_columns(self)}
 
     @property
     def categories_(self) -> dict[str, Any]:
         """Options of columns that have options, a dict of lists by name or index."""
         return {
             name: list(column.categories)
-            for name, column in self._named_columns()
+            for name, column in _named_columns(self)
             if column.n_options
         }
-
-    def _named_columns(self):
-        self._state()
-        return list(zip(self._names().tolist(), self.columns_, strict=True))
-
-    def _posteriors(self):
-        """Return the name of each column, its `Column`, and its parameters by class."""
-        components = self._state().globals_.components
-        own = self._fitted_model().family.by_column(components)
-        return [
-            (*pair, one) for pair, one in zip(self._named_columns(), own, strict=True)
-        ]
 
     #: Descriptions of columns from another fit, which are used if they are not None.
     _same_columns = None
@@ -284,15 +272,15 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
 
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
-        X = self._check_table(X, reset)
+        X = _checked_table(self, X, reset)
         coded = None
         if not reset and is_frame(X) and X.shape[0] == 1:
             coded = row_numbers(X, self.columns_)
         if coded is None:
             values = list(column_values(X))
             if reset:
-                self.columns_ = self._describe(values, column_labels(X), X.shape[0])
-            coded = self._encode(X, values)
+                self.columns_ = _described(self, values, column_labels(X), X.shape[0])
+            coded = _encoded(self, X, values)
         check_values(coded, coded.dtype, training=reset)
         return coded
 
@@ -315,85 +303,12 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     def _validate_block(self, X, reset):
         return self._validate_numbers(X, reset) if reset else self._validate(X, reset)
 
-    def _check_table(self, X, reset):
-        """Return a data frame or an array of two dimensions; store column names."""
-        check_no_container(X)
-        if is_frame(X := as_frame(X)):
-            labels = _checked_labels(X, None if reset else choices_of(self).names)
-            if not labels:
-                raise ValueError(
-                    f"X has no columns (shape={X.shape}): pass at least one."
-                )
-            names = vars(self).get("feature_names_in_")
-            if reset or names is None or labels != names.tolist():
-                validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        check_unmasked(X)
-        kind = getattr(getattr(X, "dtype", None), "kind", None)
-        if isinstance(X, list | tuple):  # an array of objects keeps types
-            X, kind = np.array(X, dtype=object), "O"
-        if kind in ("i", "u") and X.size:  # floats would merge large integers
-            kind = "O" if max(int(X.max()), -int(X.min())) > INEXACT else kind
-        if kind in tuple("OUTSb"):
-            options = {"dtype": None, "ensure_all_finite": "allow-nan"}
-            return validate_data(self, X, reset=reset, **options)
-        return check_numbers(self, X, reset)
-
-    def _describe(self, values, names, n_rows):
-        if self._same_columns is not None:
-            return self._same_columns
-        seen = set()
-        faults = [
-            fault_of(one.entries, seen)
-            if one.is_numeric and one.weight is None
-            else None
-            for one in values
-        ]
-        if values[0].weight is None and self._column_weight is not None:
-            weight = _weights_of_rows(self._column_weight, n_rows)
-            values = [one.weighted(weight) for one in values]
-        values = [one.compressed() for one in values]
-        kinds = declared_kinds(self.kinds, names, len(values))
-        given = self.categories or {}
-        categories = by_column_index(given, names, len(values), "categories")
-        kinds = chosen_kinds(values, kinds, categories)
-        columns = tuple(
-            describe(one, kind, categories.get(number), self.n_bins)
-            for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
-        )
-        _warn_of_columns(self, columns, values, faults, n_rows)
-        return columns
-
     def _refitted(self, X, sample_weight, seed):
         """Return a mixture of the same type fitted to weighted rows.
 
         The descriptions of the columns do not change.
         """
         return super()._refitted(X, sample_weight, seed, _same_columns=self.columns_)
-
-    def _encode(self, X, values):
-        """Return an array of the numeric codes of values, or ``X`` itself if equal."""
-        parts, unknown = [], {}
-        for column, one in zip(self.columns_, values, strict=True):
-            numbers, others = column.numbers(one)
-            parts.append(numbers)
-            if others:
-                unknown[one.name] = others
-        _warn_of_unknown(self, unknown)
-        given = None if is_frame(X) else X.dtype
-        dtype = np.float32 if given == np.float32 else np.float64
-        if given == dtype and all(
-            numbers is one.entries for numbers, one in zip(parts, values, strict=True)
-        ):
-            return X
-        if dtype == np.float32 and not all(one.fits_float32 for one in self.columns_):
-            dtype = np.float64
-        coded = np.empty((X.shape[0], len(parts)), dtype)
-        for number, numbers in enumerate(parts):
-            coded[:, number] = numbers
-        if not len(coded) or np.isinf(coded).any():
-            check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")  # raises
-        return coded
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
@@ -404,7 +319,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         self._column_weight = sample_weight
         is_collection, names = isinstance(X, Source), column_labels(X)
         if fresh and not is_collection and matrices_of(X) is X:
-            self._same_columns = self._describe_parts(X)
+            self._same_columns = _described_parts(self, X)
         data = super()._training_data(X, fresh, sample_weight)
         if fresh and is_collection:
             names, model = data.feature_names, RowReader()
@@ -412,7 +327,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             with workers_for(self.n_jobs, model, data) as workers:
                 problem = Problem(model, data, workers)
                 values = _join(problem.map(_summary, None, values=weight))
-            self.columns_ = self._describe(values, names, len(data))
+            self.columns_ = _described(self, values, names, len(data))
             _check_own(self.columns_)
         if fresh:
             choose(self, names=names, library="polars" if is_polars(X) else "pandas")
@@ -420,21 +335,8 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             vars(self).pop(name, None)
         return data
 
-    def _describe_parts(self, parts):
-        """Return the `Column` of each column of data in parts in memory."""
-        sizes = [part.shape[0] for part in parts]
-        weights = _weights_of_rows(self._column_weight, sum(sizes))
-        weights = np.split(weights, np.cumsum(sizes)[:-1])
-        blocks = (
-            _summary(None, self._check_table(part, reset=True), None, weight)
-            for part, weight in zip(parts, weights, strict=True)
-            if len(weight)
-        )
-        check_widths(parts)
-        return self._describe(_join(blocks), None, sum(sizes))
-
     def _profiles(self, k, tails):
-        for name, column, own in self._posteriors():
+        for name, column, own in _posteriors(self):
             for one in _profile(column, [part[k] for part in own], tails):
                 yield name, column.kind, *one
 
@@ -449,7 +351,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         return np.where(is_positive & (rows <= 0), np.nan, rows)
 
     def _conditional_columns(self, rows, others):
-        numbers, options, columns = {}, {}, self._posteriors()
+        numbers, options, columns = {}, {}, _posteriors(self)
         for name, column, own in (columns[j] for j in others):
             if column.n_options:
                 options[name] = list(column.labels), _means(column, own)
@@ -474,7 +376,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         y, random = self._draw_components(n_samples)
         columns = {
             name: _drawn(column, own, y, random)
-            for name, column, own in self._posteriors()
+            for name, column, own in _posteriors(self)
         }
         if choices_of(self).names is not None:
             return sampled_frame(choices_of(self).library, columns), y
@@ -512,7 +414,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         values = column_values(rows if is_frame(rows) else np.asarray(rows))
         filled = {}
         for number, ((_, column, own), one) in enumerate(
-            zip(self._posteriors(), values, strict=True)
+            zip(_posteriors(self), values, strict=True)
         ):
             gaps = one.missing()
             if gaps.any() and (column.categories or not column.n_options):
@@ -520,7 +422,108 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         return with_values(X, filled)
 
 
-# -- columns, given the parameters of the classes, see `MixedFamily.by_column` ---------
+# -- descriptions and codes of columns -------------------------------------------------
+def _checked_table(mixture, X, reset):
+    """Return a data frame or an array of two dimensions; store column names."""
+    check_no_container(X)
+    if is_frame(X := as_frame(X)):
+        labels = _checked_labels(X, None if reset else choices_of(mixture).names)
+        if not labels:
+            raise ValueError(f"X has no columns (shape={X.shape}): pass at least one.")
+        names = vars(mixture).get("feature_names_in_")
+        if reset or names is None or labels != names.tolist():
+            validate_data(mixture, X, reset=reset, skip_check_array=True)
+        return X
+    check_unmasked(X)
+    kind = getattr(getattr(X, "dtype", None), "kind", None)
+    if isinstance(X, list | tuple):  # an array of objects keeps types
+        X, kind = np.array(X, dtype=object), "O"
+    if kind in ("i", "u") and X.size:  # floats would merge large integers
+        kind = "O" if max(int(X.max()), -int(X.min())) > INEXACT else kind
+    if kind in tuple("OUTSb"):
+        options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+        return validate_data(mixture, X, reset=reset, **options)
+    return check_numbers(mixture, X, reset)
+
+
+def _described(mixture, values, names, n_rows):
+    if mixture._same_columns is not None:
+        return mixture._same_columns
+    seen = set()
+    faults = [
+        fault_of(one.entries, seen) if one.is_numeric and one.weight is None else None
+        for one in values
+    ]
+    if values[0].weight is None and mixture._column_weight is not None:
+        weight = _weights_of_rows(mixture._column_weight, n_rows)
+        values = [one.weighted(weight) for one in values]
+    values = [one.compressed() for one in values]
+    kinds = declared_kinds(mixture.kinds, names, len(values))
+    given = mixture.categories or {}
+    categories = by_column_index(given, names, len(values), "categories")
+    kinds = chosen_kinds(values, kinds, categories)
+    columns = tuple(
+        describe(one, kind, categories.get(number), mixture.n_bins)
+        for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
+    )
+    _warn_of_columns(mixture, columns, values, faults, n_rows)
+    return columns
+
+
+def _described_parts(mixture, parts):
+    """Return the `Column` of each column of data in parts in memory."""
+    sizes = [part.shape[0] for part in parts]
+    weights = _weights_of_rows(mixture._column_weight, sum(sizes))
+    weights = np.split(weights, np.cumsum(sizes)[:-1])
+    blocks = (
+        _summary(None, _checked_table(mixture, part, reset=True), None, weight)
+        for part, weight in zip(parts, weights, strict=True)
+        if len(weight)
+    )
+    check_widths(parts)
+    return _described(mixture, _join(blocks), None, sum(sizes))
+
+
+def _encoded(mixture, X, values):
+    """Return an array of the numeric codes of values, or ``X`` itself if equal."""
+    parts, unknown = [], {}
+    for column, one in zip(mixture.columns_, values, strict=True):
+        numbers, others = column.numbers(one)
+        parts.append(numbers)
+        if others:
+            unknown[one.name] = others
+    _warn_of_unknown(mixture, unknown)
+    given = None if is_frame(X) else X.dtype
+    dtype = np.float32 if given == np.float32 else np.float64
+    if given == dtype and all(
+        numbers is one.entries for numbers, one in zip(parts, values, strict=True)
+    ):
+        return X
+    if dtype == np.float32 and not all(one.fits_float32 for one in mixture.columns_):
+        dtype = np.float64
+    coded = np.empty((X.shape[0], len(parts)), dtype)
+    for number, numbers in enumerate(parts):
+        coded[:, number] = numbers
+    if not len(coded) or np.isinf(coded).any():
+        check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")  # raises
+    return coded
+
+
+# -- columns and the parameters of their classes, see `MixedFamily.by_column` ----------
+def _named_columns(mixture):
+    mixture._state()
+    return list(zip(mixture._names().tolist(), mixture.columns_, strict=True))
+
+
+def _posteriors(mixture):
+    """Return the name of each column, its `Column`, and its parameters by class."""
+    components = mixture._state().globals_.components
+    own = mixture._fitted_model().family.by_column(components)
+    return [
+        (*pair, one) for pair, one in zip(_named_columns(mixture), own, strict=True)
+    ]
+
+
 def _normals(column, own):
     """Return means and standard deviations of values, or of their logarithms."""
     _, m, a, b = own

@@ -232,12 +232,12 @@ def class_outcomes(
     ]
     if not columns:
         raise ValueError("outcomes has no columns: pass at least one.")
-    found, means = [], _Means(samples, np.hstack([Y for *_, Y in columns]))
-    ends = np.cumsum([Y.shape[1] for *_, Y in columns]).tolist()
-    for (name, options, Y), start, end in zip(columns, [0, *ends], ends, strict=False):
+    found, means, end = [], _Means(samples, np.hstack([Y for *_, Y in columns])), 0
+    for name, options, Y in columns:
+        own = slice(end, end := end + len(options))
         unit = (float((Y - Y[0]).std()) or 1.0) if len(options) == 1 else 1.0
-        estimates, influence, permuted = means.of(slice(start, end))
-        covariance = means.covariance(influence, slice(start, end))
+        estimates, influence, permuted = means.of(own)
+        covariance = means.covariance(influence, own)
         errors = np.maximum(_errors(covariance, estimates), TINY)
         if method == "ml":
             is_normal, *likely = _most_likely(Y, samples, len(options) == 1)
@@ -250,7 +250,7 @@ def class_outcomes(
                 )
             else:
                 estimates, influence = likely
-                covariance = means.covariance(influence, slice(start, end))
+                covariance = means.covariance(influence, own)
         ratio = _errors(covariance, estimates) / errors
         results = estimates, covariance, unit, permuted, np.minimum(ratio, 1.0)
         found.append(_Outcome(name, options, *results))

@@ -45,13 +45,15 @@ def check_name(parameter, name, names):
         refuse(parameter, f"one of {list(names)}", name)
 
 
-def draw_line(display, x, y, labels, ax, name, line_kw):
+def draw_line(display, y, y_name, ax, name, line_kw):
+    check_name("x_name", display.x_name, X_COLUMNS)
+    check_name("y_name", y_name, Y_LABELS)
     ax = display._make_axes(ax)
     name = display.name if name is None else name
     if name is not None:
         line_kw = {"label": name, **line_kw}
-    (display.line_,) = ax.plot(x, y, **line_kw)
-    ax.set(xlabel=labels[0], ylabel=labels[1])
+    (display.line_,) = ax.plot(display.x, y, **line_kw)
+    ax.set(xlabel=X_COLUMNS[display.x_name][1], ylabel=Y_LABELS[y_name])
     if "label" in line_kw:
         # a fixed location, because matplotlib's search for the best can take seconds
         ax.legend(loc="lower right" if y[-1] > y[0] else "upper right")
@@ -140,10 +142,7 @@ class TrainingCurveDisplay(Display):
         self, ax: Axes | None = None, *, name: str | None = None, **line_kw: Any
     ) -> Self:
         """Draw the curve."""
-        check_name("x_name", self.x_name, X_COLUMNS)
-        check_name("y_name", self.y_name, Y_LABELS)
-        labels = X_COLUMNS[self.x_name][1], Y_LABELS[self.y_name]
-        return draw_line(self, self.x, self.y, labels, ax, name, line_kw)
+        return draw_line(self, self.y, self.y_name, ax, name, line_kw)
 
 
 # -- temperatures ----------------------------------------------------------------------
@@ -253,16 +252,14 @@ class TemperatureDisplay(Display):
         **line_kw: Any,
     ) -> Self:
         """Draw the temperatures."""
-        check_name("x_name", self.x_name, X_COLUMNS)
-        if self.probabilities is not None:
-            self._check_distribution()
-        labels = X_COLUMNS[self.x_name][1], Y_LABELS["temperature"]
         self.mesh_ = self.colorbar_ = None
-        if self.probabilities is not None and not {"c", "color"} & line_kw.keys():
+        if self.probabilities is None:
+            return draw_line(self, self.temperature, "temperature", ax, name, line_kw)
+        self._check_distribution()
+        if not {"c", "color"} & line_kw.keys():
             line_kw["color"] = "C1"  # C0 is blue, as is the heat map
-        draw_line(self, self.x, self.temperature, labels, ax, name, line_kw)
-        if self.probabilities is not None:
-            self._draw_distribution(mesh_kw or {}, colorbar)
+        draw_line(self, self.temperature, "temperature", ax, name, line_kw)
+        self._draw_distribution(mesh_kw or {}, colorbar)
         return self
 
     def _check_distribution(self):
@@ -833,17 +830,13 @@ class StreamDisplay(Display):
         if self.alarms_:
             self.alarms_[0].set_label("alarm")
         kept, decided = self.renewals["kept"], self.renewals["decided"]
-        for outcome, marker, label in (True, "^", "kept"), (False, "x", "refused"):
-            samples = decided[[value == outcome for value in kept]]
-            if len(samples):
-                ax.plot(
-                    self._event_places(samples),
-                    np.full(len(samples), 0.03),
-                    marker,
-                    color="C2" if outcome else "0.5",
-                    transform=ax.get_xaxis_transform(),
-                    label=f"renewal {label}",
-                )
+        kinds = (True, "^", "C2", "kept"), (False, "x", "0.5", "refused")
+        for outcome, marker, colour, label in kinds:
+            places = self._event_places(decided[[value == outcome for value in kept]])
+            if len(places):
+                style = {"color": colour, "label": f"renewal {label}"}
+                style["transform"] = ax.get_xaxis_transform()
+                ax.plot(places, np.full(len(places), 0.03), marker, **style)
         ax.set_ylabel(self.score_name)
         if len(scores) > 20:  # leave out scores of the untrained model
             low, high = np.quantile(scores[len(scores) // 20 :], [0.0, 1.0])
@@ -871,12 +864,10 @@ class StreamDisplay(Display):
             style = {"color": colour, "label": label}
             style |= {"linestyle": self._style(number)[0], **line_kw}
             self.lines_ += ax.plot(places, means, **style)
-            for happens, place, marker in (
-                (life.is_born, 0, "o"),
-                (life.is_dead, -1, "x"),
-            ):
-                if happens:
-                    ax.plot(places[place], means[place], marker, color=colour)
+            if life.is_born:
+                ax.plot(places[0], means[0], "o", color=colour)
+            if life.is_dead:
+                ax.plot(places[-1], means[-1], "x", color=colour)
         self._finish_shares(ax, "Share of the data", self._places)
         if self._places.dtype.kind != "M":
             ax.xaxis.set_major_formatter("{x:,.0f}")

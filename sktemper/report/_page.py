@@ -73,12 +73,14 @@ def check_path(path):
             f"There is no folder to write to: make {target.parent} or change path."
         )
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise PermissionError(
-            errno.EACCES,
-            "No file can be made in the folder of path; change its permissions or path",
-            str(target.parent),
-        )
+        fault = "No file can be made in the folder of path"
+        _refuse_access(fault, target.parent)
     return path
+
+
+def _refuse_access(fault, path):
+    advice = "change its permissions or path"
+    raise PermissionError(errno.EACCES, f"{fault}; {advice}", str(path))
 
 
 def write_page(path, page):
@@ -118,11 +120,7 @@ def _resolve_target(path):
             "Give the path of a file."
         )
     if not os.access(target, os.W_OK):
-        raise PermissionError(
-            errno.EACCES,
-            "The file is read-only; change its permissions or path",
-            str(path),
-        )
+        _refuse_access("The file is read-only", path)
     return target, status
 
 
