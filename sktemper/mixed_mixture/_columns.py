@@ -124,7 +124,7 @@ class Column(NamedTuple):
 
     def _encode(self, values):
         """Return the numbers of options, and the distinct unknown values."""
-        option_values, ordered = _option_values(self.categories)
+        option_values, ordered, _ = _option_values(self.categories)
         if values.is_numeric and ordered is not None:
             entries = values.entries
             nearest = ordered.take(ordered.searchsorted(entries), mode="clip")
@@ -237,7 +237,8 @@ def _option_values(categories):
     """Return the `Column.option_values` of categories; the last results are cached.
 
     The second array has the same numbers in increasing order.  It is None if there are
-    no categories, or if the numbers are not the categories themselves.
+    no categories, or if the numbers are not the categories themselves.  A dict has the
+    numbers by category.
     """
     numbers = np.arange(len(categories), dtype=float)
     if all(isinstance(category, Real) for category in categories):
@@ -245,7 +246,12 @@ def _option_values(categories):
         if len(set(values.tolist())) == len(values):
             numbers = values
     are_categories = len(numbers) and tuple(numbers.tolist()) == categories
-    return read_only(numbers), read_only(np.sort(numbers)) if are_categories else None
+    ordered = read_only(np.sort(numbers)) if are_categories else None
+    return (
+        read_only(numbers),
+        ordered,
+        dict(zip(categories, numbers.tolist(), strict=True)),
+    )
 
 
 def _places(values, categories):
@@ -320,7 +326,7 @@ def row_numbers(X, columns):
             continue
         is_exact = isinstance(value, str) or abs(value) < INEXACT
         if is_exact and column.kind in WITH_CATEGORIES:
-            value = _numbers_by_category(column.categories).get(value)
+            value = _option_values(column.categories)[2].get(value)
         elif not is_exact or isinstance(value, str):
             return None
         elif column.kind == "poisson" and (value < 0 or value != int(value)):
@@ -329,11 +335,6 @@ def row_numbers(X, columns):
             return None
         numbers.append(value)
     return None if None in numbers else np.array([numbers], dtype=float)
-
-
-@functools.lru_cache
-def _numbers_by_category(categories):
-    return dict(zip(categories, _option_values(categories)[0].tolist(), strict=True))
 
 
 def declared_kinds(kinds, names, n_features):

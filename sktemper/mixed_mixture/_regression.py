@@ -23,7 +23,7 @@ from .._utils._design import MOST_CONDITION, Design, check_dense
 from .._utils._frames import Tabular, check_same_rows, data_frame
 from .._utils._inference import SEED, Permuted
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
-from .._utils._validation import SUM_TOL
+from .._utils._validation import SUM_TOL, non_negative
 
 #: Least curvature, per sample, at an optimum.
 LEAST_CURVATURE = 1e-6
@@ -366,15 +366,7 @@ def _weights_of_samples(posteriors, sample_weight, sampling_weight):
     counts = np.ones(len(posteriors)) if counts is None else counts
     if sampling_weight is None:
         return counts, np.ones_like(counts)
-    ratios = column_or_1d(
-        check_array(
-            sampling_weight,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_non_negative=True,
-            input_name="sampling_weight",
-        )
-    )
+    ratios = column_or_1d(non_negative(sampling_weight, "sampling_weight"))
     check_consistent_length(posteriors, ratios)
     ratios = ratios / (ratios.max() or 1.0)
     if not counts @ ratios > 0:

@@ -854,13 +854,15 @@ class StreamDisplay(Display):
         chosen = changes + [life for life in ranked if life not in changes]
         chosen = sorted(chosen[: self.n_components], key=ranked.index)
         colours = topic_colours([life.column for life in chosen])
-        self.lines_ = []
+        self.lines_, has_dates = [], self._places.dtype.kind == "M"
         for number, (life, colour) in enumerate(zip(chosen, colours, strict=True)):
             places = self._places[life.points]
             means = _running_mean(shares[life.points, life.column], LEAST_OF_MEAN)
             label = self.labels[life.column]
             if life.is_dead:
-                label = f"{life.column}: until {_format_place(places[-1])}"
+                last = places[-1]
+                until = last.astype("datetime64[D]") if has_dates else f"{last:,}"
+                label = f"{life.column}: until {until}"
             style = {"color": colour, "label": label}
             style |= {"linestyle": self._style(number)[0], **line_kw}
             self.lines_ += ax.plot(places, means, **style)
@@ -869,7 +871,7 @@ class StreamDisplay(Display):
             if life.is_dead:
                 ax.plot(places[-1], means[-1], "x", color=colour)
         self._finish_shares(ax, "Share of the data", self._places)
-        if self._places.dtype.kind != "M":
+        if not has_dates:
             ax.xaxis.set_major_formatter("{x:,.0f}")
             ax.set_xlabel("Samples")
 
@@ -881,10 +883,3 @@ def _running_mean(values, least):
     places = np.arange(len(values))
     low, high = np.maximum(places - half, 0), np.minimum(places + half + 1, len(values))
     return (sums[high] - sums[low]) / np.maximum(high - low, 1)
-
-
-def _format_place(place):
-    """Return a place on the axis as text: a date, or a number of rows."""
-    if isinstance(place, np.datetime64):
-        return str(place.astype("datetime64[D]"))
-    return f"{place:,}"

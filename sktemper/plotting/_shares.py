@@ -16,7 +16,7 @@ from .._utils._frames import check_same_rows
 from .._utils._groups import MOST_GROUPS, largest_groups
 from .._utils._inference import TINY
 from .._utils._typing import ArrayLike, Axes, DataLike, Float, Int
-from .._utils._validation import SUM_TOL
+from .._utils._validation import SUM_TOL, non_negative
 from ._axes import Display, select_topics, topic_colours, topic_labels
 
 # -- shares of topics ------------------------------------------------------------------
@@ -80,14 +80,7 @@ def topic_shares(
             "The rows of doc_topic must sum to 1: pass the result of transform(X), not "
             "of transform(X, normalize=False)."
         )
-    tokens = check_array(
-        tokens,
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_non_negative=True,
-        input_name="tokens",
-    )
-    weights *= tokens.reshape(-1, 1)
+    weights *= non_negative(tokens, "tokens").reshape(-1, 1)
     if groups is None:
         return _normalize(weights.sum(axis=0))
     check_consistent_length(doc_topic, groups)
@@ -290,14 +283,14 @@ def _with_dates(groups):
     values = np.asarray(groups)
     if values.dtype.kind not in "OU":
         return groups
-    missing = [value is None or isinstance(value, float) for value in values]
-    texts = [value for value, none in zip(values, missing, strict=True) if not none]
+    texts = [one for one in values if not (one is None or isinstance(one, float))]
     if not texts or not all(
         isinstance(v, str) and DAY_OR_TIME.fullmatch(v) for v in texts
     ):
         return groups
     try:
-        return np.where(missing, "NaT", values).astype("datetime64[s]")
+        found = [one if isinstance(one, str) else "NaT" for one in values]
+        return np.array(found, dtype="datetime64[s]")
     except ValueError:  # not a date of the calendar, such as June 31
         return groups
 

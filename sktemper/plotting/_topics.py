@@ -110,24 +110,21 @@ class TopicWordsDisplay(Display):
         panel_size = 2.6, 0.6 + 0.19 * max(map(len, self.words))
         panels = self._make_panels(ax, len(self.words), n_columns, panel_size)
         colours = topic_colours(self.topics)
-        for number, panel in enumerate(panels):
-            self._draw(panel, number, {"color": colours[number], **bar_kw})
+        for number, (panel, words) in enumerate(zip(panels, self.words, strict=True)):
+            places = np.arange(len(words))
+            style = {"color": colours[number], **bar_kw}
+            panel.barh(places, self.weights[number], **style)
+            panel.set_yticks(places, words, fontsize=self._SMALL)
+            panel.invert_yaxis()
+            title = f"topic {self.topics[number]}"
+            if self.prevalence is not None:
+                title += f", {self.prevalence[number]:.1%}"
+            panel.set_title(title, fontsize=9, loc="left")
+            panel.tick_params(axis="x", labelsize=self._SMALLEST)
+            panel.tick_params(axis="y", length=0)
+            panel.locator_params(axis="x", nbins=3)
+        self._open_frame(*panels)
         return self
-
-    def _draw(self, panel, number, bar_kw):
-        words, weights = self.words[number], self.weights[number]
-        places = np.arange(len(words))
-        panel.barh(places, weights, **bar_kw)
-        panel.set_yticks(places, words, fontsize=self._SMALL)
-        panel.invert_yaxis()
-        title = f"topic {self.topics[number]}"
-        if self.prevalence is not None:
-            title += f", {self.prevalence[number]:.1%}"
-        panel.set_title(title, fontsize=9, loc="left")
-        panel.tick_params(axis="x", labelsize=self._SMALLEST)
-        panel.tick_params(axis="y", length=0)
-        panel.locator_params(axis="x", nbins=3)
-        self._open_frame(panel)
 
 
 # -- layout of a map of topics ---------------------------------------------------------
