@@ -51,22 +51,23 @@ def fault_of(numbers, seen):
     return COPY if is_copy else None
 
 
-def warn_of_columns(estimator, n_columns, names, fault):
-    """Warn once that columns with these names have a fault."""
-    all_are_empty = fault == EMPTY and len(names) == n_columns  # or have no weight
-    if names and not all_are_empty:
-        named = ", ".join(names[:NAMED])
-        warn_once(estimator, fault, f"{named} {fault}. Leave it out of X.", UserWarning)
+def warn_of_columns(estimator, n_columns, faults):
+    """Warn once of each fault, given pairs of the label of a column and its fault."""
+    found = {}
+    for label, fault in faults:
+        found.setdefault(fault, []).append(label)
+    found.pop(None, None)
+    for fault, names in found.items():
+        if fault != EMPTY or len(names) < n_columns:  # not if all have no weight
+            message = f"{', '.join(names[:NAMED])} {fault}. Leave it out of X."
+            warn_once(estimator, fault, message, UserWarning)
 
 
 def check_columns(self, data):
     """Warn of columns of numbers without values, of identifiers, and of copies."""
-    found, seen = {}, set()
-    for label, numbers in _labelled_columns(data, self._names()):
-        found.setdefault(fault_of(numbers, seen), []).append(label)
-    found.pop(None, None)
-    for fault, names in found.items():
-        warn_of_columns(self, data.shape[1], names, fault)
+    columns, seen = _labelled_columns(data, self._names()), set()
+    faults = ((label, fault_of(numbers, seen)) for label, numbers in columns)
+    warn_of_columns(self, data.shape[1], faults)
 
 
 def check_first_columns(self, data):

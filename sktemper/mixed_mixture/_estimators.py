@@ -466,7 +466,8 @@ def _described(mixture, values, names, n_rows):
         describe(one, kind, categories.get(number), mixture.n_bins)
         for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
     )
-    _warn_of_columns(mixture, columns, values, faults, n_rows)
+    faults = _faults(columns, values, faults, n_rows)
+    warn_of_columns(mixture, len(columns), faults)
     return columns
 
 
@@ -643,12 +644,12 @@ def _warn_of_unknown(mixture, unknown):
         )
 
 
-def _warn_of_columns(mixture, columns, values, faults, n_rows):
-    """Warn of columns that no class explains, or that every class explains.
+def _faults(columns, values, faults, n_rows):
+    """Yield columns that no class explains, or that every class explains, and why.
 
     ``values`` are compressed, and ``faults`` are those of columns of numbers.
     """
-    most, found = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows), {}
+    most = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows)
     for column, one, fault in zip(columns, values, faults, strict=True):
         n_values = len(one.entries)
         is_option = not one.is_numeric or column.kind in WITH_CATEGORIES
@@ -658,10 +659,7 @@ def _warn_of_columns(mixture, columns, values, faults, n_rows):
             fault = IDENTIFIER
         elif column.part == "normals" and n_values == 1:
             fault = CONSTANT
-        found.setdefault(fault, []).append(one.name)
-    found.pop(None, None)
-    for fault, names in found.items():
-        warn_of_columns(mixture, len(columns), names, fault)
+        yield one.name, fault
 
 
 def _check_own(columns):
