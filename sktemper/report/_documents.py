@@ -1,11 +1,12 @@
 """Documents of each topic, and topics of the words in their texts."""
 
 import re
-import warnings
+from collections import Counter
 from functools import cache
 
 import numpy as np
 
+from .._utils._notices import warn
 from .._utils._words import WORD
 from ._models import count_words, largest
 
@@ -95,10 +96,10 @@ def coloured_pieces(text, spans, topics_of):
     for start, stop, features in spans:
         if start > end:
             pieces.append(text[end:start])
-        sums = {}
+        sums = Counter()
         for feature in features:
             for topic, probability in topics_of[feature].items():
-                sums[topic] = sums.get(topic, 0.0) + probability / len(features)
+                sums[topic] += probability / len(features)
         topic = max(sums, key=sums.get)
         pieces.append([text[start:stop], topic, round(100 * sums[topic])])
         end = stop
@@ -174,12 +175,10 @@ class ShownTexts:
         pieces = [piece for document in shown for piece in document["pieces"]]
         if self.documents is None or any(isinstance(p, list) for p in pieces):
             return
-        warnings.warn(
+        warn(
             "No word of a shown text was counted in its row of X, so no word is "
             "coloured. Pass documents in the order of the rows of X, and the "
-            "vectorizer that counted the words.",
-            UserWarning,
-            stacklevel=4,
+            "vectorizer that counted the words."
         )
 
 
