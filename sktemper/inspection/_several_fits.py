@@ -28,11 +28,8 @@ def _checked(fits):
         check_lda(lda, "fits")
     if len(fits) < 2:
         refuse("fits", "a list of two or more fitted models", fits)
-    named = [lda for lda in fits if hasattr(lda, "feature_names_in_")]
-    if (
-        len({lda.n_features_in_ for lda in fits}) > 1
-        or len({tuple(lda.feature_names_in_) for lda in named}) > 1
-    ):
+    names = {tuple(getattr(lda, "feature_names_in_", ())) for lda in fits} - {()}
+    if len(names) > 1 or len({lda.n_features_in_ for lda in fits}) > 1:
         raise ValueError(
             "The fits have different features. Fit all of them to counts of one "
             "vectorizer, or bring them to the same columns by expand_features."

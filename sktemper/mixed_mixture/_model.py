@@ -44,10 +44,8 @@ class MixedFamily(ProductFamily):
         )
         self.sizes = sizes[self.options]
         self.option_columns = np.repeat(self.options, self.sizes)
-        self.option_values = np.concatenate(
-            [self._option_numbers(self.columns[number]) for number in self.options]
-            or [[]]
-        )
+        options = [self._option_numbers(self.columns[place]) for place in self.options]
+        self.option_values = np.concatenate([[], *options])
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
         self.scale = np.array([column.scale for column in used])

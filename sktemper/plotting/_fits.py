@@ -451,14 +451,12 @@ class NumberOfComponentsDisplay(Display):
         colour = self.line_.get_color()
         ax.axhline(least, color=colour, linestyle=":", linewidth=1)
         whose = "" if name is None else f"{name}, "
-        marked = {"color": colour, "linestyle": "none", "markersize": 13}
-        few = {"marker": "s", "fillstyle": "none"}
-        for place, text, symbol in (
-            (best, "best", {"marker": "*"}),
-            (enough, "fewest above the dotted line", few),
-        ):
+        style = {"color": colour, "linestyle": "none", "markersize": 13}
+        star, square = {"marker": "*"}, {"marker": "s", "fillstyle": "none"}
+        few = "fewest above the dotted line"
+        for place, text, symbol in (best, "best", star), (enough, few, square):
             label = f"{whose}{text}: {int(numbers[place])}"
-            ax.plot(numbers[place], scores[place], label=label, **symbol, **marked)
+            ax.plot(numbers[place], scores[place], label=label, **symbol, **style)
         ax.set(xlabel="Number of components", ylabel=self.score_name)
         handles, _ = ax.get_legend_handles_labels()
         # sorted labels keep the elements of one curve together
@@ -612,13 +610,10 @@ class CriticalTemperaturesDisplay(Display):
         return self
 
     def _draw_schedule(self, panel, spectrum, line_kw):
-        self.band_ = panel.axhspan(
-            spectrum.min(), spectrum.max(), color="C0", alpha=0.25, linewidth=0
-        )
-        self.band_.set_label("critical temperatures")
-        (self.line_,) = panel.plot(
-            self.time, self.temperature, label="schedule", **line_kw
-        )
+        style = {"label": "critical temperatures", "alpha": 0.25, "linewidth": 0}
+        self.band_ = panel.axhspan(spectrum.min(), spectrum.max(), color="C0", **style)
+        line_kw = {"label": "schedule", **line_kw}
+        (self.line_,) = panel.plot(self.time, self.temperature, **line_kw)
         name = "Steps" if self.unit == "steps" else "Passes over the data"
         panel.set(xlabel=name, ylabel="Temperature")
         panel.legend(loc="upper right", fontsize=self._SMALL)

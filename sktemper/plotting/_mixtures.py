@@ -98,22 +98,22 @@ class MixtureEllipsesDisplay(Display):
         require_attribute(estimator, "means_", "a fitted Gaussian mixture")
         n_features = np.shape(estimator.means_)[1]
         features = check_indices("features", features, n_features, n_wanted=2)
-        kept = np.flatnonzero(np.asarray(estimator.weights_) >= min_weight)
+        weights = np.asarray(estimator.weights_)
+        kept = np.flatnonzero(weights >= min_weight)
         covariances = _full_covariances(estimator)[np.ix_(kept, features, features)]
         points = labels = None
         if X is not None:
             rows = slice(None, None, -(-np.shape(X)[0] // MOST_DRAWN))
             shown = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-            labels = estimator.predict(shown)
             points = np.asarray(shown)[:, features]
-            place = np.full(len(estimator.weights_), -1)
-            place[kept] = np.arange(len(kept))
-            labels = place[labels]
+            places = np.full(len(weights), -1)
+            places[kept] = np.arange(len(kept))
+            labels = places[estimator.predict(shown)]
         names = getattr(estimator, "feature_names_in_", None)
         display = cls(
             means=np.asarray(estimator.means_)[np.ix_(kept, features)],
             covariances=covariances,
-            weights=np.asarray(estimator.weights_)[kept],
+            weights=weights[kept],
             points=points,
             labels=labels,
             names=[f"feature {f}" if names is None else names[f] for f in features],
@@ -137,18 +137,12 @@ class MixtureEllipsesDisplay(Display):
             self.points_ = ax.scatter(*np.asarray(self.points).T, **style)
         largest = float(np.max(self.weights))
         self.ellipses_ = []
-        for mean, covariance, weight, colour in zip(
-            self.means, self.covariances, self.weights, colours, strict=True
-        ):
-            style = {
-                "facecolor": (*colour[:3], 0.1 + 0.3 * float(weight) / largest),
-                "edgecolor": colour,
-                "linewidth": 1.5,
-                **ellipse_kw,
-            }
-            widths, angle = _diameters(covariance, n_std)
-            ellipse = Ellipse(mean, *widths, angle=angle, **style)
-            self.ellipses_.append(ax.add_patch(ellipse))
+        for k, (mean, colour) in enumerate(zip(self.means, colours, strict=True)):
+            opacity = 0.1 + 0.3 * float(self.weights[k]) / largest
+            style = {"facecolor": (*colour[:3], opacity), "edgecolor": colour}
+            widths, angle = _diameters(self.covariances[k], n_std)
+            style |= {"angle": angle, "linewidth": 1.5, **ellipse_kw}
+            self.ellipses_.append(ax.add_patch(Ellipse(mean, *widths, **style)))
         ax.plot(*np.asarray(self.means).T, "k+", markersize=self._SMALLEST)
         ax.autoscale_view()
         ax.set(xlabel=self.names[0], ylabel=self.names[1])

@@ -392,15 +392,13 @@ class TopicEffectsDisplay(Display):
         cls._check(by="from_regression")
         if covariate not in regression.names:
             refuse("covariate", f"one of {regression.names}", covariate)
-        table, column = regression.table(interval), regression.names.index(covariate)
-        found = {
-            name: table[name].to_numpy().reshape(regression.coef_.shape)[:, column]
-            for name in ("coef", "low", "high")
-        }
-        kept = select_topics(topics, np.abs(found["coef"]), MOST_BARS)
+        table = regression.table(interval)
+        rows = table[table["covariate"] == covariate]
+        effects, *ends = (rows[name].to_numpy() for name in ("coef", "low", "high"))
+        kept = select_topics(topics, np.abs(effects), MOST_BARS)
         if topics is None:
-            kept = kept[np.argsort(-found["coef"][kept], kind="stable")]
-        fields = _of_topics(kept, labels, *found.values())
+            kept = kept[np.argsort(-effects[kept], kind="stable")]
+        fields = _of_topics(kept, labels, effects, *ends)
         return cls(name=covariate, **fields).plot(ax, **artist_kw)
 
     @classmethod

@@ -347,10 +347,11 @@ class TopicMapDisplay(Display):
             f"{n_topics} topics: close topics are similar, area is the share of tokens",
             fontsize=10,
         )
-        size = self._SMALL if n_topics <= 30 else 6.5
+        style = {"fontsize": self._SMALL if n_topics <= 30 else 6.5}
+        style |= {"ha": "center", "va": "center"}
         for topic, place in enumerate(self.circles_.get_offsets()):
-            ax.annotate(str(topic), place, ha="center", va="center", fontsize=size)
-        self._place_labels(ax, size)
+            ax.annotate(str(topic), place, **style)
+        self._place_labels(ax, style)
         return self
 
     def _circles(self, ax):
@@ -359,34 +360,27 @@ class TopicMapDisplay(Display):
         centres = ax.transData.transform(self.circles_.get_offsets())
         return centres, np.sqrt(self.circles_.get_sizes() / np.pi) * _per_point(ax)
 
-    def _place_labels(self, ax, size):
+    def _place_labels(self, ax, style):
         """Put labels next to their circles if there is room, largest circles first."""
         centres, radii = circles = self._circles(ax)
         renderer = self.figure_.figure.canvas.get_renderer()
         prevalence, per_point = np.asarray(self.prevalence), _per_point(ax)
         order, halves = np.argsort(-prevalence, kind="stable"), np.empty(centres.shape)
-        labels = {}
+        arrow = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5}
+        style |= {"xytext": (0, 0), "textcoords": "offset points", "color": "0.15"}
+        labels, offsets = {}, self.circles_.get_offsets()
         for topic in order:
-            label = labels[topic] = ax.annotate(
-                self.labels[topic],
-                self.circles_.get_offsets()[topic],
-                xytext=(0, 0),
-                textcoords="offset points",
-                fontsize=size,
-                ha="center",
-                va="center",
-                color="0.15",
-                arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.5},
-            )
+            text, place = self.labels[topic], offsets[topic]
+            label = ax.annotate(text, place, arrowprops=arrow, **style)
+            labels[topic] = label
             halves[topic] = label.get_window_extent(renderer).size / 2 + 1
+
+        turns = 2 * np.pi * (np.arange(N_DIRECTIONS) / N_DIRECTIONS + 0.25)
+        directions = np.stack([np.cos(turns), np.sin(turns)], axis=1)
 
         def around(centre, radius, half):
             for gap in GAPS:
-                for angle in np.arange(N_DIRECTIONS) / N_DIRECTIONS + 0.25:
-                    turn = 2 * np.pi * angle
-                    direction = np.array([np.cos(turn), np.sin(turn)])
-                    away = (radius + gap * per_point) * direction
-                    yield centre + away + half * direction
+                yield from centre + (radius + gap * per_point + half) * directions
 
         frame = ax.get_window_extent(renderer).get_points()
         places = place_labels(around, halves, circles, prevalence, frame)
