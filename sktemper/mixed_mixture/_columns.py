@@ -424,12 +424,10 @@ def chosen_kinds(columns, kinds, categories):
         kind in WITH_CATEGORIES and len(values.entries) > 1
         for values, kind in zip(columns, found, strict=True)
     )
-    return [
-        shape_of(*values.known(), only_numbers)
-        if given is None and kind == "gaussian"
-        else kind
-        for values, kind, given in zip(columns, found, kinds, strict=True)
-    ]
+    for number, (values, given) in enumerate(zip(columns, kinds, strict=True)):
+        if given is None and found[number] == "gaussian":
+            found[number] = shape_of(*values.known(), only_numbers)
+    return found
 
 
 def describe(values, kind, categories=None, n_bins=5):

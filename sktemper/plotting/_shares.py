@@ -572,14 +572,12 @@ class WordContrastsDisplay(Display):
         check_interval(interval)
         found = contrasts._found(positive_int(n_words, "n_words"), interval)
         found = [row for row in found if row["topic"] == topic]
-        numbers = {
-            name: np.array([row[name] for row in found])
-            for name in ("ratio", "low", "high")
-        }
         display = cls(
             words=[row["word"] for row in found],
             groups=[contrasts.groups[row["group"]] for row in found],
-            **numbers,
+            ratio=np.array([row["ratio"] for row in found]),
+            low=np.array([row["low"] for row in found]),
+            high=np.array([row["high"] for row in found]),
         )
         return display.plot(ax, **artist_kw)
 

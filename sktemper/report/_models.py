@@ -1,5 +1,6 @@
 """Facts about fitted models: LDA, mixtures of multinomials, and clusters."""
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -240,11 +241,8 @@ def count_words(X):
     X = sparse.csr_matrix(X)
     X.sum_duplicates()
     X.eliminate_zeros()
-    ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    return [
-        dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
-        for a, b in ends
-    ]
+    pairs = zip(X.indices.tolist(), X.data.tolist(), strict=True)
+    return [dict(itertools.islice(pairs, n)) for n in np.diff(X.indptr).tolist()]
 
 
 def _cluster_facts(names, rows, components, doc_topic, numbers, by_tfidf=False):
