@@ -68,7 +68,9 @@ class TopicRegression(Tabular):
     _covariance: np.ndarray = field(repr=False)  # in units of the design
     _permuted: Permuted = field(repr=False)
 
-    def table(self, interval=0.95, output="pandas"):
+    def table(
+        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
+    ) -> DataFrame:
         """Return a data frame with a row for each topic and covariate.
 
         Returns

@@ -14,7 +14,7 @@ from .._utils._design import named_columns
 from .._utils._frames import Tabular, frame_of_rows
 from .._utils._inference import SEED, TINY, Permuted, uncertainty
 from .._utils._notices import warn
-from .._utils._typing import ArrayLike, DataFrame, DataLike
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_values
 from ._regression import classified
 
@@ -63,7 +63,9 @@ class ClassOutcomes(Tabular):
     method: str
     outcomes: list = field(repr=False)
 
-    def table(self, interval=0.95, output="pandas"):
+    def table(
+        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
+    ) -> DataFrame:
         """Return a data frame with a row for each class, outcome and option.
 
         Returns
