@@ -75,4 +75,31 @@ typedef struct {
     double count;                        /* number of samples that it moves */
     double entropy;                      /* increase of the entropy of the shares */
 } product_split_block;
+/* Arguments of `gaussians`, see `factor_gaussians.h`.  The natural parameters of a Gaussian are
+ * the packed lower triangle of its precision, followed by precision times mean. */
+typedef struct {
+    intptr_t n_rows, rank, biases;
+    intptr_t first, last;                /* range of the rows to compute */
+    intptr_t n_sums, sums_panel;         /* number and width of panels of sums */
+    intptr_t n_panels, panel;            /* the same of the table */
+    intptr_t at_linear;                  /* where sums for precisions times means begin */
+    intptr_t at_mean;                    /* where the means of a table begin */
+    const void *sums;                    /* (n_sums, n_rows, sums_panel) */
+    int has_wide_sums;                   /* whether the sums are in float64 */
+    const double *scales;                /* of each row; NULL: 1 */
+    const double *prior;                 /* natural parameters of the prior */
+    const double *shared;                /* packed, added to all sums; NULL: 0 */
+    const double *traced;                /* packed */
+    const double *weights;               /* of each row in `total`; NULL: 1 */
+    const volatile int *stop;
+    /* out */
+    void *table;                         /* (n_panels, n_rows, panel); may be `sums`, or NULL */
+    double *means;                       /* (n_rows, rank + biases) */
+    /* (4, n_rows): log determinants of the precisions, trace(traced E[x x^T]), and products of
+     * E[x] with the linear sums and with the linear parameters of the prior */
+    double *scalars;
+    double *covariances;                 /* packed; NULL: not wanted */
+    double *total;                       /* += weights E[v v^T], packed, and E[v]; or NULL */
+    double *scratch;                     /* see `gaussians` of _kernels.pyx */
+} gaussians_block;
 #endif

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._contract import ConjugateModel, Powers, all_finite, tenth_of_rows
+from .._contract import ConjugateModel, Powers, Stopped, all_finite, tenth_of_rows
 from .._simd.room import Room
 from .._utils._cache import LastCall
 from ._gaussian import Moments, least_eigenvalue, packed_fisher_product
+from ._kernels import gaussians
 
 
 # -- entries of a block of users, and their statistics ---------------------------------
@@ -236,6 +237,33 @@ class FactorizationModel(ConjugateModel):
         else:
             means = self.init.T
         return self._first_items(means, np.diag(1 / (START_VARIANCE * variances)))
+
+    def _solved(self, sums, table, prior, **options):
+        """Write the moments of Gaussians to a table in panels, see `gaussians`.
+
+        Returns the means, the scalars, and the number of precisions that are not
+        positive definite.
+        """
+        n_rows, n_indefinite = sums.shape[1], 0
+        means, scalars = np.empty((n_rows, self.n_own)), np.empty((4, n_rows))
+        chunk_size = max(COST_AT_ONCE // self.n_own**3 // 8 * 8, FEWEST_AT_ONCE)
+        for start in range(0, n_rows, chunk_size):
+            found = gaussians(
+                sums,
+                table,
+                prior,
+                self.places,
+                self.stop,
+                means,
+                first=start,
+                last=min(start + chunk_size, n_rows),
+                scalars=scalars,
+                **options,
+            )
+            if found < 0:
+                raise Stopped
+            n_indefinite += found
+        return means, scalars, n_indefinite
 
     def items(self, globals_):
         """Return the items' posteriors; raise if a precision is not positive definite.

@@ -1,4 +1,4 @@
-"""Kernels of conjugate families: Wishart distributions, sparse moments, and ascents.
+"""Kernels of families: Wishart distributions, factors, sparse moments, and ascents.
 
 All functions take and return arrays.  The loops are C, in ``_loops.h``, and are
 compiled for each instruction set.
@@ -6,6 +6,7 @@ compiled for each instruction set.
 
 import numpy as np
 
+from cython cimport floating
 from libc.math cimport log
 
 from sktemper._simd.special import aligned, lanes_scratch
@@ -349,3 +350,75 @@ def product_split(
     with nogil:
         found = run_product_split(False, &block)
     return (best, moved, block.count, block.entropy) if found else None
+
+
+cdef const double *_address(const double[::1] values):
+    return NULL if values is None else &values[0]
+
+
+def gaussians(
+    sums,
+    floating[:, :, ::1] table,
+    const double[::1] prior,
+    places,
+    const int[::1] stop,
+    double[:, ::1] means,
+    *,
+    intptr_t first,
+    intptr_t last,
+    const double[::1] scales=None,
+    const double[::1] shared=None,
+    const double[::1] traced=None,
+    const double[::1] weights=None,
+    double[:, ::1] scalars=None,
+    double[:, ::1] covariances=None,
+    double[::1] total=None,
+):
+    """Compute moments of some Gaussians of a factorization from sums and a prior.
+
+    The struct ``gaussians_block`` in ``_blocks.h`` describes the arguments, but None
+    stands for its NULL.  ``places`` are the rank, at_linear and at_mean.  The arrays
+    ``table`` and ``means``, and all after ``weights``, are outputs, except that without
+    ``scalars`` only means are written.  Log determinants are NaN for precisions that
+    are not positive definite.
+
+    Returns
+    -------
+    n_indefinite : int
+        Number of rows whose precision is not positive definite, or -1 if stopped.  The
+        other outputs for these rows are meaningless.
+    """
+    cdef gaussians_block block
+    cdef intptr_t n_own = means.shape[1], status
+    cdef const double[:, :, ::1] wide
+    cdef const floating[:, :, ::1] own
+    cdef double[::1] scratch
+    if last <= first:
+        return 0
+    block.n_rows, block.first, block.last = means.shape[0], first, last
+    block.rank, block.at_linear, block.at_mean = places
+    block.biases = n_own - block.rank
+    block.n_sums, _, block.sums_panel = sums.shape
+    block.n_panels, block.panel = table.shape[0], table.shape[2]
+    block.has_wide_sums = sums.dtype == np.float64
+    if block.has_wide_sums:
+        wide = sums
+        block.sums = &wide[0, 0, 0]
+    else:
+        own = sums
+        block.sums = &own[0, 0, 0]
+    width = max(block.n_sums * block.sums_panel, block.n_panels * block.panel)
+    scratch = aligned(np.empty, lanes_scratch(n_own, 3, width), np.float64)
+    block.scales, block.prior, block.shared = _address(scales), &prior[0], _address(shared)
+    block.traced, block.weights = _address(traced), _address(weights)
+    block.stop, block.means, block.scratch = &stop[0], &means[0, 0], &scratch[0]
+    block.table = block.scalars = block.covariances = block.total = NULL
+    if scalars is not None:
+        block.table, block.scalars = &table[0, 0, 0], &scalars[0, 0]
+    if covariances is not None:
+        block.covariances = &covariances[0, 0]
+    if total is not None:
+        block.total = &total[0]
+    with nogil:
+        status = call_gaussians(floating is float, &block)
+    return status

@@ -345,10 +345,9 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             frame_library(output)
         query = self._choose(X)
         check_flag(exclude_seen, "exclude_seen")
-        vectors = self._item_vectors()
-        panels = None
-        if vectors.nbytes <= MOST_PANEL_BYTES:
-            panels = self._cached("panels", lambda: packed_columns(vectors.T))
+        vectors, panels = self._cached(
+            "ranked_items", lambda: _with_panels(self._item_vectors())
+        )
         barred = None
         if exclude is not None:
             excluded = _vector_of_labels(exclude)
@@ -784,6 +783,12 @@ def _fits(served, model, n_users):
         and np.array_equal(np.sort(order), np.arange(n_items))
         and model.fits(prepared)
     )
+
+
+def _with_panels(vectors):
+    """Return vectors of items, and the same packed, or None if large."""
+    is_large = vectors.nbytes > MOST_PANEL_BYTES
+    return vectors, None if is_large else packed_columns(vectors.T)
 
 
 def _of_length_one(vectors):

@@ -15,24 +15,3 @@ typedef struct {
     const volatile int *stop;
     void *sums;                          /* out: (n_panels, n_rows, panel) */
 } pairs_block;
-
-/* Arguments of `gaussians`, see `_loops.h`. */
-typedef struct {
-    intptr_t n_rows, rank, n_square_panels;
-    intptr_t first, last;                /* range of the rows to compute */
-    const void *sums;                    /* (n_panels, n_rows, panel) */
-    const double *scales;                /* of each row; NULL: 1 */
-    const double *prior;                 /* natural parameters of the prior */
-    const double *shared;                /* packed, added to all sums; NULL: 0 */
-    const double *traced;                /* packed */
-    const double *weights;               /* of each row in `total`; NULL: 1 */
-    const volatile int *stop;
-    /* out */
-    void *table;                         /* (n_panels, n_rows, panel); may be `sums`, or NULL */
-    double *means;                       /* (n_rows, rank) */
-    double *log_determinants;            /* of the precisions */
-    double *traces;                      /* trace(traced E[x x^T]) */
-    double *products;                    /* E[x] . linear sums */
-    double *total;                       /* += weights E[x x^T], packed, and E[x] */
-    double *scratch;                     /* see `gaussians` of _kernels.pyx */
-} gaussians_block;

@@ -1,4 +1,4 @@
-"""Kernels of implicit feedback: sums over pairs, and Gaussians of users and items.
+"""Kernels of implicit feedback: sums over pairs, and means of users.
 
 The functions only compute arrays from arrays: they draw no random numbers and depend on
 no policy.  The loops are C code in ``_loops.h``, which is compiled for each instruction
@@ -12,8 +12,8 @@ import numpy as np
 
 from cython cimport floating
 
+from sktemper._families._kernels import gaussians
 from sktemper._simd.room import empty
-from sktemper._simd.special import aligned, lanes_scratch
 
 include "_loops.pxi"
 
@@ -113,96 +113,13 @@ def add_sums(
     return status != 0
 
 
-cdef _fill(
-    gaussians_block *block,
-    const floating[:, :, ::1] sums,
-    const double[::1] scales,
-    const double[::1] prior,
-    const double[::1] shared,
-    intptr_t first,
-    intptr_t last,
-    const int[::1] stop,
-    double[:, ::1] means,
-):
-    """Set the arguments that `gaussians` and `gaussian_means` share; return scratch."""
-    cdef double[::1] scratch
-    cdef intptr_t rank = means.shape[1]
-    kept = aligned(
-        np.empty, lanes_scratch(rank, 3, sums.shape[0] * sums.shape[2]), np.float64
-    )
-    scratch = kept
-    block.n_rows, block.rank = sums.shape[1], rank
-    block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]
-    block.first, block.last = first, last
-    block.sums = &sums[0, 0, 0]
-    block.scales = NULL
-    if scales is not None:
-        block.scales = &scales[0]
-    block.prior = &prior[0]
-    block.shared = NULL
-    if shared is not None:
-        block.shared = &shared[0]
-    block.stop = &stop[0]
-    block.means = &means[0, 0]
-    block.scratch = &scratch[0]
-    return kept
-
-
-def gaussians(
-    const floating[:, :, ::1] sums,
-    const double[::1] scales,
-    const double[::1] prior,
-    const double[::1] shared,
-    const double[::1] traced,
-    const double[::1] weights,
-    intptr_t first,
-    intptr_t last,
-    const int[::1] stop,
-    floating[:, :, ::1] table,
-    double[:, ::1] means,
-    double[:, ::1] scalars,
-    double[::1] total,
-):
-    """Compute the moments of some Gaussians from sums and a prior.
-
-    The struct ``gaussians_block`` in ``_blocks.h`` describes the arguments, but None
-    stands for its NULL.  Natural parameters are the packed lower triangle of a
-    precision, and precision times mean.  ``table`` and all arrays after it are outputs;
-    the rows of ``scalars`` are log determinants (NaN for precisions that are not
-    positive definite), traces and products.
-
-    Returns
-    -------
-    n_indefinite : int
-        Number of rows whose precision is not positive definite, or -1 if stopped.  The
-        other outputs for these rows are meaningless.
-    """
-    cdef gaussians_block block
-    cdef intptr_t status
-    if last <= first:
-        return 0
-    kept = _fill(&block, sums, scales, prior, shared, first, last, stop, means)
-    block.traced = &traced[0]
-    block.weights = NULL
-    if weights is not None:
-        block.weights = &weights[0]
-    block.table = &table[0, 0, 0]
-    block.log_determinants = &scalars[0, 0]
-    block.traces = &scalars[1, 0]
-    block.products = &scalars[2, 0]
-    block.total = &total[0]
-    with nogil:
-        status = call_gaussians(floating is float, &block)
-    return status
-
-
 def user_means(
     const intptr_t[::1] starts,
     const int32_t[::1] items,
     const double[::1] weights,
     const double[::1] targets,
     const floating[:, :, ::1] table,
-    intptr_t n_square_panels,
+    places,
     const double[::1] prior,
     const double[::1] shared,
     double zero_weight,
@@ -217,13 +134,9 @@ def user_means(
     of all sums.  For the other arguments and the result see `pair_sums` and
     `gaussians`.
     """
-    cdef gaussians_block block
-    cdef intptr_t status, k, n_pairs = items.shape[0], n_users = means.shape[0]
+    cdef intptr_t k, n_pairs = items.shape[0], n_users = means.shape[0]
     cdef floating[::1] square, linear
-    cdef const floating[:, :, ::1] sums
     cdef double[::1] scales
-    if not n_users:
-        return 0
     dtype = np.float32 if floating is float else np.float64
     square, linear = np.empty(n_pairs, dtype), np.empty(n_pairs, dtype)
     scales = np.empty(n_users)
@@ -233,16 +146,12 @@ def user_means(
             linear[k] = <floating>(weights[k] * targets[k])
         for k in range(n_users):
             scales[k] = scale
-    found = pair_sums[floating](
-        starts, items, square, linear, table, n_square_panels, stop, room
+    sums = pair_sums[floating](
+        starts, items, square, linear, table, places[1] // table.shape[2], stop, room
     )
-    if found is None:
+    if sums is None:
         return -1
-    sums = found
-    kept = _fill(&block, sums, scales, prior, shared, 0, n_users, stop, means)
-    block.traced = block.weights = NULL
-    block.table = NULL
-    block.log_determinants = block.traces = block.products = block.total = NULL
-    with nogil:
-        status = call_gaussians(floating is float, &block)
-    return status
+    return gaussians["float" if floating is float else "double"](
+        sums, sums, prior, places, stop, means,
+        first=0, last=n_users, scales=scales, shared=shared,
+    )

@@ -14,13 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._families._factorization import (
-    COST_AT_ONCE,
-    FEWEST_AT_ONCE,
-    FactorizationModel,
-    Gaussians,
-    PreparedItems,
-)
+from .._families._factorization import FactorizationModel, Gaussians, PreparedItems
 from .._families._gaussian import (
     GaussianPrior,
     Moments,
@@ -276,6 +270,8 @@ class ImplicitFactorizationModel(FactorizationModel):
         self.n_local = n_components
         self.panel_width = _kernels.panel_width(self.dtype)
         self.n_square, self.n_panels = _kernels.panels(n_components, self.dtype)
+        at = self.n_square * self.panel_width
+        self.places = n_components, at, at
         self.table_shape = self.n_panels, n_features, self.panel_width
         self.shared_shape = (self.n_packed,)
         self.user_widths = (n_components,)
@@ -358,29 +354,20 @@ class ImplicitFactorizationModel(FactorizationModel):
         Raise if a precision is not positive definite.  The table of the moments is
         written to ``out``, which may be ``sums``.
         """
-        n_rows, d = sums.shape[1], self.n_components
-        means, scalars = np.empty((n_rows, d)), np.empty((3, n_rows))
         total = np.zeros(self.n_natural)
-        chunk_size = max(COST_AT_ONCE // d**3 // 8 * 8, FEWEST_AT_ONCE)
-        for start in range(0, n_rows, chunk_size):
-            found = _kernels.gaussians(
-                sums,
-                scales,
-                np.ascontiguousarray(prior),
-                shared,
-                np.ascontiguousarray(traced),
-                weights,
-                start,
-                min(start + chunk_size, n_rows),
-                self.stop,
-                out,
-                means,
-                scalars,
-                total,
-            )
-            self._check_solved(found)
-        weight = n_rows if weights is None else weights.sum()
-        first, second = total[self.n_packed :], unpacked(total[: self.n_packed], d)
+        means, scalars, n_indefinite = self._solved(
+            sums,
+            out,
+            prior,
+            traced=traced,
+            shared=shared,
+            scales=scales,
+            weights=weights,
+            total=total,
+        )
+        self._check_solved(n_indefinite)
+        weight = len(means) if weights is None else weights.sum()
+        first, second = total[self.n_packed :], unpacked(total, self.n_own)
         moments = Moments(float(weight), first, second)
         return Gaussians(out, means, *scalars, moments=moments)
 
@@ -416,7 +403,7 @@ class ImplicitFactorizationModel(FactorizationModel):
         n_indefinite = _kernels.user_means(
             *block,
             prepared.items.table,
-            self.n_square,
+            self.places,
             self._natural_cache.result(hyper.users, GaussianPrior.natural),
             prepared.shared,
             hyper.zero_weight,

@@ -2,7 +2,7 @@
 #define PANEL_BYTES 320
 
 /* Arguments of loops over the ratings of some rows.  If the rows are users, the "others" are
- * items, and vice versa.  `_loops.h` describes the tables. */
+ * items, and vice versa.  `factor_gaussians.h` describes the tables. */
 typedef struct {
     intptr_t n_rows, n_others, rank, biases, width;
     const intptr_t *starts;              /* row r has the entries starts[r] .. [r + 1] */
@@ -14,7 +14,7 @@ typedef struct {
     const volatile int *stop;
     /* In and out.  The loop adds sum f z z^T and sum f (y - bias) z to each row.  If
      * `with_squares` is set, it also adds sum f E(y - bias)^2 and sum f.  Here f are the
-     * factors, and `_loops.h` defines z. */
+     * factors, and `factor_gaussians.h` defines z. */
     double *sums;
     /* out: moments of each entry, from `rating_moments` */
     double *means;
@@ -24,23 +24,3 @@ typedef struct {
     int with_squares;                    /* whether to add the last two sums */
     void *panel;                         /* memory for packed columns; NULL: do not pack */
 } ratings_block;
-
-/* Arguments of `gaussians`, see `_loops.h`.  The natural parameters of a Gaussian are the
- * packed lower triangle of its precision, followed by precision times mean. */
-typedef struct {
-    intptr_t n_rows, rank, biases, width;
-    const double *sums;                  /* natural parameters; rows are `stride` apart */
-    intptr_t stride;
-    const double *scales;                /* of each row */
-    const double *prior;                 /* natural parameters */
-    const volatile int *stop;
-    /* out */
-    double *means;                       /* (n_rows, rank + biases) */
-    double *covariances;                 /* packed; NULL: not wanted */
-    double *log_determinants;            /* of the precisions */
-    double *prior_traces;                /* trace(prior precision E[x x^T]) */
-    double *products;                    /* E[x] . linear sums */
-    double *prior_products;              /* E[x] . linear parameters of the prior */
-    void *table;                         /* (n_rows, width) */
-    double *scratch;                     /* see `gaussians` of _kernels.pyx */
-} gaussians_block;

@@ -1,4 +1,4 @@
-"""Loops over ratings, and over the Gaussians of users and items.
+"""Loops over ratings.
 
 A rating belongs to a user and an item.  In each call, either the rows are users and the
 "others" are items, or the rows are items and the "others" are users.  Names with "own"
@@ -8,7 +8,7 @@ users, one in each row.  "Sums" are sums over ratings, such as natural parameter
 
 All functions take and return arrays.  They draw no random numbers and do not depend on
 policies.  The loops are C, in ``_loops.h``, and are compiled for each instruction set.
-The file ``_loops.h`` describes the columns of tables and of sums.
+``factor_gaussians.h`` describes the columns of tables.
 
 A call returns early if another thread sets ``stop``, an array of shape (1,), to a nonzero
 number.  The `Room` of ``room`` has memory that may be reused for the results.
@@ -19,7 +19,7 @@ import numpy as np
 from cython cimport floating
 
 from sktemper._simd.room import zeros
-from sktemper._simd.special import aligned, lanes_scratch, padded, sort_by_column
+from sktemper._simd.special import aligned, padded, sort_by_column
 
 include "_loops.pxi"
 
@@ -343,60 +343,3 @@ def moments(
     if status:
         return None, None
     return np.asarray(means), np.asarray(squares)
-
-
-def gaussians(
-    const double[:, ::1] sums,
-    const double[::1] scales,
-    const double[::1] prior,
-    intptr_t rank,
-    bint biases,
-    const int[::1] stop,
-    floating[:, ::1] table,
-    double[:, ::1] means,
-    double[::1] log_determinants,
-    double[::1] prior_traces,
-    double[::1] products,
-    double[::1] prior_products,
-    double[:, ::1] covariances,
-):
-    """Compute the moments of Gaussians from their natural parameters.
-
-    The struct ``gaussians_block`` in ``_blocks.h`` describes the arguments, but None
-    stands for its NULL.  The natural parameters are prior + scales * sums, where further
-    columns of the sums are not read.  ``table`` and all arrays after it are outputs.  The
-    log determinants of precisions that are not positive definite are NaN.
-
-    Returns
-    -------
-    n_indefinite : int
-        Number of rows whose precision is not positive definite, or -1 if stopped.  The
-        other outputs for these rows are meaningless.
-    """
-    cdef gaussians_block block
-    cdef intptr_t n_own = rank + biases, status
-    cdef double[::1] scratch
-    if sums.shape[0] == 0:
-        return 0
-    kept = aligned(np.empty, lanes_scratch(n_own, 3, table.shape[1]), np.float64)
-    scratch = kept
-    block.n_rows = sums.shape[0]
-    block.rank = rank
-    block.biases = biases
-    block.width = table.shape[1]
-    block.sums = &sums[0, 0]
-    block.stride = sums.shape[1]
-    block.scales = &scales[0]
-    block.prior = &prior[0]
-    block.stop = &stop[0]
-    block.means = &means[0, 0]
-    block.covariances = NULL if covariances is None else &covariances[0, 0]
-    block.log_determinants = &log_determinants[0]
-    block.prior_traces = &prior_traces[0]
-    block.products = &products[0]
-    block.prior_products = &prior_products[0]
-    block.table = &table[0, 0]
-    block.scratch = &scratch[0]
-    with nogil:
-        status = call_gaussians(floating is float, &block)
-    return status

@@ -11,13 +11,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from .._families._factorization import (
-    COST_AT_ONCE,
-    FEWEST_AT_ONCE,
-    FactorizationModel,
-    Gaussians,
-    PreparedItems,
-)
+from .._families._factorization import FactorizationModel, Gaussians, PreparedItems
 from .._families._gaussian import (
     GaussianPrior,
     Moments,
@@ -127,6 +121,8 @@ class MatrixFactorizationModel(FactorizationModel):
         self.user_noise = self.keeps_local = user_noise
         self.n_local = self.n_own + 2 * user_noise  # shape and rate of the noise
         self.width = _kernels.table_width(n_components, biases, self.dtype)
+        at_mean = n_components * (n_components + 1) // 2
+        self.places = n_components, self.n_packed, at_mean
         self.table_shape = n_features, self.width
         self.user_widths = self.n_natural, 2
         self.vector_width = n_components + 2
@@ -251,31 +247,17 @@ class MatrixFactorizationModel(FactorizationModel):
         the number of precisions that are not positive definite.
         """
         n_rows = len(sums)
-        out = Gaussians(
-            self.room.empty((n_rows, self.width), self.dtype),
-            np.empty((n_rows, self.n_own)),
-            *np.empty((4, n_rows)),
-            np.empty((n_rows, self.n_packed)) if with_covariances else None,
+        table = self.room.empty((n_rows, self.width), self.dtype)
+        covariances = np.empty((n_rows, self.n_packed)) if with_covariances else None
+        means, scalars, n_indefinite = self._solved(
+            sums[None],
+            table[None],
+            prior,
+            traced=prior,
+            scales=np.array(np.broadcast_to(scales, n_rows), dtype=np.float64),
+            covariances=covariances,
         )
-        scales = np.ascontiguousarray(np.broadcast_to(scales, n_rows), dtype=np.float64)
-        prior, n_indefinite = np.ascontiguousarray(prior), 0
-        chunk_size = max(COST_AT_ONCE // self.n_own**3, FEWEST_AT_ONCE)
-        for start in range(0, n_rows, chunk_size):
-            part = slice(start, start + chunk_size)
-            results = (a if a is None else a[part] for a in out[:-1])
-            found = _kernels.gaussians(
-                sums[part],
-                scales[part],
-                prior,
-                self.n_components,
-                self.biases,
-                self.stop,
-                *results,
-            )
-            if found < 0:
-                raise Stopped
-            n_indefinite += found
-        return out, n_indefinite
+        return Gaussians(table, means, *scalars, covariances), n_indefinite
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
