@@ -272,6 +272,9 @@ class FactorizationModel(ConjugateModel):
         """
         return self._item_cache.result(globals_, self._solved_items)
 
+    def is_finite(self, globals_, hyper, prepared):
+        return all_finite(self.items(globals_), hyper)
+
     def fits(self, prepared):
         """Return whether prepared values are finite and have the right shapes."""
         items, shared = prepared.items, prepared.shared

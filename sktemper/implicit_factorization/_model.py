@@ -26,7 +26,7 @@ from .._ranking._measures import MOST_SCORES, ranking_measures
 from .._simd.room import zeros
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
-from ..model import LocalStep, Powers, Stopped, all_finite
+from ..model import LocalStep, Powers, Stopped
 from . import _kernels
 from ._pairs import Pairs, PairStatistics, add_sums, read_pairs
 
@@ -342,9 +342,6 @@ class ImplicitFactorizationModel(FactorizationModel):
         table = self.room.empty(own.shape, self.dtype)
         no_traces = np.zeros(self.n_packed)  # the traces are not used
         return self.gaussians(own, globals_.common, no_traces, out=table)
-
-    def is_finite(self, globals_, hyper, prepared):
-        return all_finite(self.items(globals_), hyper)
 
     def gaussians(
         self, sums, prior, traced, *, out, shared=None, scales=None, weights=None

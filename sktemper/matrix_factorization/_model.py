@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import norm, t
 
 from .._families._factorization import FactorizationModel, Gaussians, PreparedItems
 from .._families._gaussian import (
@@ -20,14 +21,13 @@ from .._families._gaussian import (
     packed,
     unpacked,
 )
-from ..model import LocalStep, Powers, Stopped, all_finite
+from ..model import LocalStep, Powers, Stopped
 from . import _kernels
 from ._ratings import (
     START_SHAPE,
     Hyper,
     UserNoise,
     best_shape,
-    log_densities,
     ratings_of,
     refuse_precisions,
 )
@@ -228,9 +228,6 @@ class MatrixFactorizationModel(FactorizationModel):
             refuse_precisions(self.dtype)
         return items
 
-    def is_finite(self, globals_, hyper, prepared):
-        return all_finite(globals_ if prepared is None else prepared.items, hyper)
-
     def gaussians(self, natural, with_covariances=False):
         nothing = np.zeros(self.n_natural)
         posterior, n_indefinite = self.posteriors(
@@ -307,11 +304,6 @@ class MatrixFactorizationModel(FactorizationModel):
         if means is None:
             raise Stopped
         return means, squares
-
-    def residuals(self, block, values, prepared, posterior):
-        """Return E (y - f)^2 of each rating."""
-        means, squares = self.moments(block, prepared, posterior)
-        return values * (values - 2 * means) + squares
 
     def weighted_moments(self, table, factors):
         """Return the `Moments` of weighted posteriors, from their table."""
@@ -414,12 +406,14 @@ class MatrixFactorizationModel(FactorizationModel):
         observed, rest = block.halves()
         users = self.users(observed, prepared)
         mean, variance = self.expected(rest, prepared, users.posterior)
-        noise_variance, freedom = prepared.hyper.noise_variance, None
+        # the noise of a user is a precision relative to the common one
+        precisions = np.repeat(users.noise.means, rest.counts)
+        scale = np.sqrt(variance + prepared.hyper.noise_variance / precisions)
         if self.user_noise:
             freedom = 2 * np.repeat(users.noise.shapes, rest.counts)
-        # the noise of a user is a precision relative to the common one
-        variance += noise_variance / np.repeat(users.noise.means, rest.counts)
-        scores = log_densities(rest.values - mean, variance, freedom)
+            scores = t.logpdf(rest.values - mean, freedom, scale=scale)
+        else:
+            scores = norm.logpdf(rest.values - mean, scale=scale)
         return rest.per_user(scores), rest.counts
 
     def users(self, block, prepared):

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import gammaln, psi
-from scipy.stats import norm, t
 
 from .._families._factorization import EntriesMixin, EntryStatistics
 from .._families._gaussian import GaussianPrior
@@ -80,14 +79,6 @@ def best_shape(log_noise):
     if slope(high) > 0:
         return SHAPES[1]
     return SHAPES[0] if slope(low) < 0 else math.exp(brentq(slope, low, high))
-
-
-def log_densities(residuals, variances, freedom=None):
-    """Return log densities of residuals: Gaussian, or Student's t with ``freedom``."""
-    scale = np.sqrt(variances)
-    if freedom is None:
-        return norm.logpdf(residuals, scale=scale)
-    return t.logpdf(residuals, freedom, scale=scale)
 
 
 # -- errors ----------------------------------------------------------------------------
@@ -190,17 +181,14 @@ class RatingStatistics(EntryStatistics):
             item_counts=self.item_counts + other.item_counts,
             log_noise=self.log_noise + other.log_noise,
         )
-        return total._merge_parts() if total._has_many_parts() else total
+        n_bytes = max(rows.nbytes for _, rows in total.parts)
+        most = max(min(MOST_PARTS, PART_BYTES // max(n_bytes, 1)), FEWEST_PARTS)
+        return total._merged() if len(total.parts) > most else total
 
     def scaled(self, factor):
         return replace(super().scaled(factor), log_noise=factor * self.log_noise)
 
-    def _has_many_parts(self):
-        n_bytes = max(rows.nbytes for _, rows in self.parts)
-        most = max(min(MOST_PARTS, PART_BYTES // max(n_bytes, 1)), FEWEST_PARTS)
-        return len(self.parts) > most
-
-    def _merge_parts(self):
+    def _merged(self):
         known = np.zeros(len(self.item_counts), dtype=bool)
         for items, _ in self.parts:
             known[items] = True

@@ -213,9 +213,8 @@ class RatingInference:
 
     def _residuals(self, users):
         """Return E (y - f)^2 of each rating."""
-        return self.model.residuals(
-            self.block, self.values, self.prepared, users.posterior
-        )
+        means, squares = self.model.moments(self.block, self.prepared, users.posterior)
+        return self.values * (self.values - 2 * means) + squares
 
     def statistics(self, users):
         model, block = self.model, self.block
