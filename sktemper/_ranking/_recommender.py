@@ -507,6 +507,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     # -- a fit -------------------------------------------------------------------------
     _input_tags = {"sparse": True}
+    _validated = "n_features_in_", "feature_names_in_", "item_labels_"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

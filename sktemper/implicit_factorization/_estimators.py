@@ -113,7 +113,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         ],
         "init": ["array-like", None],
     }
-    _validated = (*TemperedEstimator._validated, "item_labels_")
     _fixed_by_fit = (
         "n_components",
         "zero_weight",

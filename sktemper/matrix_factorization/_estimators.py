@@ -188,7 +188,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         if not any(map(_has_ratings, data.validated)):
             raise ValueError("X has no ratings: no stored entries, or only NaN.")
 
-    _validated = (*TemperedEstimator._validated, "item_labels_")
     _fixed_by_fit = (
         "n_components",
         "biases",
@@ -356,10 +355,6 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     def _items(self):
         return self._cached("items", lambda: self._means(self._state().globals_))
 
-    def _users(self):
-        fitted = self._fitted_users()[0]
-        return self._cached("users", lambda: self._means(fitted))
-
     def _biases(self, means):
         """Return the biases, the last columns of ``means``, or zeros."""
         return means[:, self._n_features_out :].sum(axis=1)
@@ -388,12 +383,12 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     @property
     def user_factors_(self) -> np.ndarray:
         """Mean factors of fitted users, ndarray of shape (n_users, n_components)."""
-        return read_only(self._users()[:, : self._n_features_out])
+        return read_only(self._user_vectors()[:, : self._n_features_out])
 
     @property
     def user_biases_(self) -> np.ndarray:
         """Mean biases of the fitted users, ndarray of shape (n_users,)."""
-        return self._biases(self._users())
+        return self._user_vectors()[:, self._n_features_out].copy()
 
     @property
     def user_covariances_(self) -> np.ndarray:
@@ -612,9 +607,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         return self._cached("item_vectors", vectors)
 
     def _user_vectors(self):
-        return self._cached(
-            "user_vectors", lambda: self._vectors_of_means(self._users())
-        )
+        fitted = self._fitted_users()
+        return self._cached("user_vectors", lambda: self._vectors_of(fitted))
 
     def _vectors_of(self, posteriors):
         return self._vectors_of_means(self._means(posteriors[0]))

@@ -26,6 +26,7 @@ from . import _kernels
 from ._ratings import (
     START_SHAPE,
     Hyper,
+    Ratings,
     UserNoise,
     best_shape,
     ratings_of,
@@ -434,16 +435,8 @@ class MatrixFactorizationModel(FactorizationModel):
     def shares(self, prepared, query, item):
         entries, (natural, _) = query.entries, query.posteriors
         values = entries.values.astype(self.dtype)
-        sums = _kernels.own_sums(
-            np.arange(len(values) + 1),
-            entries.items,
-            values - self.dtype.type(prepared.hyper.global_mean),
-            None,
-            prepared.items.table,
-            self.n_components,
-            self.biases,
-            self.stop,
-        )
+        ratings = Ratings(np.arange(len(values) + 1), entries.items, values)
+        sums = RatingInference(self, ratings, prepared, Powers()).own_sums(None)
         # factor of the ratings in the posterior precision of the user
         squares = sums[:, : self.n_packed].sum(axis=0)
         prior = prepared.hyper.users.natural()[: self.n_packed]

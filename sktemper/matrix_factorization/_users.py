@@ -90,7 +90,7 @@ class RatingInference:
         hyper = self.prepared.hyper
         prior = self.powers.prior * hyper.users.natural()
         n_iterations = len(block.starts) - 1
-        sums = self._sums(factors)
+        sums = self.own_sums(factors)
         most_rounds = MOST_ROUNDS if noise is None else 1
         if noise is None:
             noise = UserNoise.fixed(len(sums))
@@ -103,7 +103,7 @@ class RatingInference:
                 refuse_precisions(model.dtype, self.prepared.items.table)
             unit_noise = np.where(bad, 0.5 * (unit_noise + 1), unit_noise)
             _, factors = _scalar_and_factors(self.powers.local, unit_noise)
-            sums = self._sums(factors)
+            sums = self.own_sums(factors)
             posterior, n_indefinite = model.posteriors(sums, scales, prior)
         users = Users(
             posterior,
@@ -172,7 +172,7 @@ class RatingInference:
         out = self.model.room.empty((len(rows), sums.shape[1]), np.float64)
         return np.take(sums, rows, axis=0, out=out, mode="clip")
 
-    def _sums(self, factors):
+    def own_sums(self, factors):
         sums = _kernels.own_sums(
             self.block.starts,
             self.block.items,
