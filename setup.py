@@ -108,7 +108,10 @@ def constants_and_structs(folder):
     for fields, name in re.findall(struct, text, re.DOTALL):
         lines.append(f"ctypedef struct {name}:")
         for field in re.sub(r"\bvolatile\b", "", fields).split(";")[:-1]:
-            lines.append("    " + " ".join(field.split()))
+            # Cython wants a declaration for each pointer
+            first, *others = re.split(r",(?![^(]*\))", " ".join(field.split()))
+            kind = re.sub(r"\**\w+$", "", first)
+            lines += [f"    {first}", *(f"    {kind}{name.strip()}" for name in others)]
     return lines
 
 

@@ -80,6 +80,12 @@ typedef struct {
 /* Largest squared distance of a sample that has a scale. */
 #define FARTHEST_ROW 1e150
 
+/* Components in their usual form, see `Usual`. */
+typedef struct {
+    double *precision, *means, *inverse, *freedom, *factors, *log_determinants;
+    double *log_precisions, *log_normalisers, *log_densities;
+} usual_form;
+
 /* Input, output and scratch memory of `gaussian_ascent`: several steps of coordinate ascent on
  * the samples of a Gaussian mixture.  Parameters have the layouts of `NormalWishartFamily`. */
 typedef struct {
@@ -100,8 +106,8 @@ typedef struct {
     /* in and out */
     double *weights;                     /* (n_components,) or (n_components, 2) */
     double *components;
-    double *hyper;                       /* mean precision, degrees of freedom */
-    double *covariance;                  /* inverse scale of the prior */
+    double *hyper;                       /* mean precision, degrees of freedom, and the
+                                            inverse scale of the prior */
     double *freedom_of_scales;           /* (n_components,), or NULL if there are no scales */
     /* out */
     double *row_bounds;                  /* (n_samples,) of the last step */
@@ -110,9 +116,27 @@ typedef struct {
      * for each, and returns whether it was stopped. */
     intptr_t n_sections, section_size;
     double *sections;                    /* scratch memory of all but the first one */
-    void *room;
     void *sharing;
     int (*share)(void *sharing);
+    /* Sizes, and the parts of the scratch memory. */
+    int is_full, is_common;              /* bits of `kind` */
+    int is_white;                        /* whether the loops read whitened samples */
+    intptr_t entries, stored, natural, n_factors, n_matrices, n_moments;
+    intptr_t step;                       /* from the factors of a component to the next */
+    intptr_t n_total;                    /* number of moments with second ones */
+    double least, shift;
+    usual_form now, next, prior;
+    double *present, *learnt, *best, *trial; /* learned priors, as `hyper` */
+    double *counts, *sums, *second, *total;
+    double *new_weights, *new_components, *logs, *log_weights, *constants;
+    double *halves, *values, *more, *scatter, *inverse, *rows, *dets, *matrices, *vector, *lanes;
+    /* of mixtures whose samples have scales, see `_scales.h`; otherwise, `scaled` is `counts` */
+    double *scaled, *squares, *scales, *scaled_shares, *of_scales, *learned_scales;
+    double *used, *few_constants, *few, *factors, *scores, *moments;
+    void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;
+    const double *powers;                /* of the local step, and whether it has no statistics */
+    int only_bound;
+    double *bound;                       /* weighted sum of the samples' bounds */
 } ascent_block;
 
 /* Ends of a search for splits. */

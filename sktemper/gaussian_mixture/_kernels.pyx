@@ -197,10 +197,10 @@ cdef take_scratch(ascent_block *block):
 cdef set_priors(ascent_block *block, tuple priors):
     """Set options, and priors that a call may change, see `kernel_priors` in ``_priors.py``."""
     cdef const double[::1] mean
-    cdef double[::1] hyper, covariance, freedom
-    kinds, block.concentration, mean, hyper, covariance, freedom = priors
+    cdef double[::1] hyper, freedom
+    kinds, block.concentration, mean, hyper, freedom = priors
     block.kind, block.law, block.sticks, block.learned, block.is_diagonal = kinds
-    block.prior_mean, block.hyper, block.covariance = &mean[0], &hyper[0], &covariance[0]
+    block.prior_mean, block.hyper = &mean[0], &hyper[0]
     block.freedom_of_scales = NULL if freedom is None else &freedom[0]
 
 

@@ -39,92 +39,90 @@ static void divide_merges(agglomeration_block *a, intptr_t size, merge_state *m)
 }
 
 /* Replaces the learned priors by those of the clusters; returns whether they are ill-defined. */
-static int learn_from_clusters(ascent_block *b, ascent_room *room, const merge_state *m)
+static int learn_from_clusters(ascent_block *b, const merge_state *m)
 {
-    learned_form *present = &room->present;
+    double *present = b->present;
     b->n_components = m->n;
     for (intptr_t k = 0; k < m->n; k++) {
-        room->counts[k] = m->statistics[k * m->size];
+        b->counts[k] = m->statistics[k * m->size];
         for (intptr_t e = 0; e < m->size; e++)
-            room->components[k * m->size + e] = m->prior[e] + m->statistics[k * m->size + e];
+            b->new_components[k * m->size + e] = m->prior[e] + m->statistics[k * m->size + e];
     }
-    if (usual_of(b, room, room->components, &room->next))
+    if (usual_of(b, b->new_components, &b->next))
         return 1;
     if (m->n > 1) {
-        if (learn_priors(b, room, &room->next, -1))
+        if (learn_priors(b, &b->next, -1))
             return 1;
-        copy_learned(room, &room->learned, present);
+        copy_priors(b, b->learnt, present);
         return 0;
     }
     if (b->learned & LEARNS_PRECISION)
-        present->precision = 1;
+        present[PRECISION] = 1;
     if (b->learned & LEARNS_FREEDOM)
-        present->freedom = room->least + FREE_DEGREES;
-    for (intptr_t e = 0; e < room->entries && b->learned & LEARNS_COVARIANCE; e++)
-        present->covariance[e] =
-            present->freedom * (room->next.inverse[e] / room->next.freedom[0]);
+        present[FREEDOM] = b->least + FREE_DEGREES;
+    for (intptr_t e = 0; e < b->entries && b->learned & LEARNS_COVARIANCE; e++)
+        present[COVARIANCE + e] =
+            present[FREEDOM] * (b->next.inverse[e] / b->next.freedom[0]);
     if (b->learned & LEARNS_COVARIANCE)
-        keep_allowed(b, room, present->covariance);
+        keep_allowed(b, present + COVARIANCE);
     return 0;
 }
 
 /* Computes the natural parameters of the prior, and its log normaliser. */
-static int prior_of_clusters(ascent_block *b, ascent_room *room, merge_state *m)
+static int prior_of_clusters(ascent_block *b, merge_state *m)
 {
     b->n_components = 1;
-    room->counts[0] = 0;
-    memset(room->sums, 0, (size_t)b->n_features * sizeof(double));
-    memset(room->second, 0, (size_t)room->stored * sizeof(double));
-    target_components(b, room, &room->present, 1, m->prior);
-    if (usual_prior(b, room, &room->present))
+    b->counts[0] = 0;
+    memset(b->sums, 0, (size_t)b->n_features * sizeof(double));
+    memset(b->second, 0, (size_t)b->stored * sizeof(double));
+    target_components(b, b->present, 1, m->prior);
+    if (usual_prior(b, b->present))
         return 1;
-    m->constant = log_normaliser_at(room, &room->prior, 0);
+    m->constant = log_normaliser_at(b, &b->prior, 0);
     return 0;
 }
 
 /* Computes E u of the components in `now`, see `NormalWishartFamily.expected`. */
-static void expected_of_clusters(const ascent_block *b, const ascent_room *room,
-                                 const merge_state *m)
+static void expected_of_clusters(const ascent_block *b, const merge_state *m)
 {
     const intptr_t D = b->n_features;
-    const usual_form *q = &room->now;
-    double *scale = room->matrices;
+    const usual_form *q = &b->now;
+    double *scale = b->matrices;
     for (intptr_t k = 0; k < m->n; k++) {
-        const double *factors = q->factors + k * room->n_factors, *means = q->means + k * D;
+        const double *factors = q->factors + k * b->n_factors, *means = q->means + k * D;
         const double nu = q->freedom[k];
         double *own = m->expected + k * m->size, *second = own + 1 + D, square = 0;
         memset(scale, 0, (size_t)(D * D) * sizeof(double));
-        for (intptr_t i = 0; i < D && !room->is_full; i++)
+        for (intptr_t i = 0; i < D && !b->is_full; i++)
             scale[i * D + i] = factors[i] * factors[i];
-        if (room->is_full)
-            add_scale(room, 1, factors, scale);
+        if (b->is_full)
+            add_scale(b, 1, factors, scale);
         for (intptr_t i = 0; i < D; i++) {
             double weighted = 0;
             for (intptr_t j = 0; j < D; j++)
                 weighted += scale[i > j ? i * D + j : j * D + i] * means[j];
             own[1 + i] = nu * weighted;
             square += means[i] * weighted;
-            for (intptr_t j = i; j < D && room->is_full; j++)
+            for (intptr_t j = i; j < D && b->is_full; j++)
                 *second++ = (i == j ? -0.5 : -1.0) * nu * scale[j * D + i];
         }
         own[0] = -0.5 * (D / q->precision[k] + nu * square);
-        for (intptr_t e = 0; e < room->stored && !room->is_full; e++)
-            *second++ = -0.5 * (double)(D / room->stored) * nu * scale[e * D + e];
+        for (intptr_t e = 0; e < b->stored && !b->is_full; e++)
+            *second++ = -0.5 * (double)(D / b->stored) * nu * scale[e * D + e];
         *second = 0.5 * (q->log_precisions[k] - D * LOG_TWO_PI);
     }
 }
 
 /* Computes the gains of merges of some pairs; returns whether a merged cluster is ill-defined. */
-static int gains_of_pairs(ascent_block *b, ascent_room *room, const merge_state *m,
-                          intptr_t n_pairs)
+static int gains_of_pairs(ascent_block *b, const merge_state *m, intptr_t n_pairs)
 {
     for (intptr_t p = 0; p < n_pairs; p++) {
         const double *first = m->statistics + (intptr_t)m->pairs[2 * p] * m->size;
         const double *second = m->statistics + (intptr_t)m->pairs[2 * p + 1] * m->size;
         for (intptr_t e = 0; e < m->size; e++)
-            room->components[p * m->size + e] = m->prior[e] + first[e] + second[e];
+            b->new_components[p * m->size + e] = m->prior[e] + first[e] + second[e];
     }
-    if (log_normalisers_of(b, room, n_pairs, room->components, m->sizes))
+    if (log_normalisers_of(b, n_pairs, b->new_components, m->sizes))
         return 1;
     for (intptr_t p = 0; p < n_pairs; p++) {
         const intptr_t first = (intptr_t)m->pairs[2 * p];
@@ -136,16 +134,16 @@ static int gains_of_pairs(ascent_block *b, ascent_room *room, const merge_state 
 }
 
 /* Computes the evidence of clusters, and the gains of merges of near clusters. */
-static int begin_merges(ascent_block *b, ascent_room *room, merge_state *m)
+static int begin_merges(ascent_block *b, merge_state *m)
 {
     const intptr_t n = m->n, most = m->most;
     intptr_t n_pairs = 0;
     for (intptr_t k = 0; k < n; k++)
         for (intptr_t e = 0; e < m->size; e++)
-            room->components[k * m->size + e] = m->prior[e] + m->statistics[k * m->size + e];
-    if (log_normalisers_of(b, room, n, room->components, m->logs))
+            b->new_components[k * m->size + e] = m->prior[e] + m->statistics[k * m->size + e];
+    if (log_normalisers_of(b, n, b->new_components, m->logs))
         return 1;
-    expected_of_clusters(b, room, m);
+    expected_of_clusters(b, m);
     for (intptr_t i = 0; i < n; i++)
         for (intptr_t k = 0; k < n; k++) {
             double sum = 0;
@@ -171,7 +169,7 @@ static int begin_merges(ascent_block *b, ascent_room *room, merge_state *m)
             }
             const int is_last = i == n - 2 && k == n - 1;
             if (n_pairs == most || is_last) {
-                if (n_pairs && gains_of_pairs(b, room, m, n_pairs))
+                if (n_pairs && gains_of_pairs(b, m, n_pairs))
                     return 1;
                 n_pairs = 0;
             }
@@ -202,7 +200,7 @@ static double evidence_of_clusters(const agglomeration_block *a, const merge_sta
 }
 
 /* Merges the pair with the largest gain; returns whether a cluster is ill-defined. */
-static int merge_best(ascent_block *b, ascent_room *room, merge_state *m)
+static int merge_best(ascent_block *b, merge_state *m)
 {
     const intptr_t n = m->n, most = m->most;
     intptr_t first = 0, second = 1, n_pairs = 0;
@@ -234,28 +232,27 @@ static int merge_best(ascent_block *b, ascent_room *room, merge_state *m)
             m->gains[i * most + k] = m->gains[(i + (i >= second)) * most + k + (k >= second)];
     m->n = n - 1;
     for (intptr_t e = 0; e < m->size; e++)
-        room->components[e] = m->prior[e] + whole[e];
-    if (log_normalisers_of(b, room, 1, room->components, m->logs + first))
+        b->new_components[e] = m->prior[e] + whole[e];
+    if (log_normalisers_of(b, 1, b->new_components, m->logs + first))
         return 1;
-    return n_pairs && gains_of_pairs(b, room, m, n_pairs);
+    return n_pairs && gains_of_pairs(b, m, n_pairs);
 }
 
 /* Merges clusters, and writes the best partition; returns whether one is ill-defined. */
-static int agglomerate(agglomeration_block *a, ascent_room *room)
+static int agglomerate(agglomeration_block *a)
 {
     ascent_block *b = &a->ascent;
     merge_state m;
     double most = -HUGE_VAL, left = HUGE_VAL, total = 0;
-    divide_merges(a, room->natural, &m);
+    divide_merges(a, b->natural, &m);
     memcpy(m.statistics, a->statistics, (size_t)(m.n * m.size) * sizeof(double));
     for (intptr_t k = 0; k < m.n; k++)
         total += m.statistics[k * m.size];
-    if (prior_of_clusters(b, room, &m))
+    if (prior_of_clusters(b, &m))
         return 1;
     while (1) {
         if (m.n <= MERGE_LAST || (double)m.n <= MERGE_SHARE_LEFT * left) {
-            if (learn_from_clusters(b, room, &m) || prior_of_clusters(b, room, &m)
-                || begin_merges(b, room, &m))
+            if (learn_from_clusters(b, &m) || prior_of_clusters(b, &m) || begin_merges(b, &m))
                 return 1;
             left = (double)m.n;
         }
@@ -264,11 +261,11 @@ static int agglomerate(agglomeration_block *a, ascent_room *room)
             most = evidence;
             a->n_best = m.n;
             memcpy(a->statistics, m.statistics, (size_t)(m.n * m.size) * sizeof(double));
-            store_priors(b, room);
+            copy_priors(b, b->present, b->hyper);
         }
         if (m.n <= a->least || most - evidence > MERGE_MOST_FALL * total)
             break;
-        if (merge_best(b, room, &m))
+        if (merge_best(b, &m))
             return 1;
     }
     a->evidence = most;
@@ -279,8 +276,8 @@ static int agglomerate(agglomeration_block *a, ascent_room *room)
 /* Returns whether a cluster is ill-defined. */
 LOOP int NAME(gaussian_agglomeration)(agglomeration_block *a)
 {
-    ascent_room room;
-    divide_room(&a->ascent, &room);
-    load_priors(&a->ascent, &room);
-    return agglomerate(a, &room);
+    ascent_block *b = &a->ascent;
+    divide_room(b);
+    copy_priors(b, b->hyper, b->present);
+    return agglomerate(a);
 }

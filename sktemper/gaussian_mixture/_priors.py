@@ -217,7 +217,7 @@ def kernel_priors(model, hyper):
 
     These are numbers of the covariance type, of its law and of options, see
     `ascent_block`; the concentration of the weights; the prior mean about the origin;
-    the mean precision with the degrees of freedom; the covariance; and the degrees of
+    the mean precision, the degrees of freedom and the covariance; and the degrees of
     freedom of scales or None.
     """
     family = model.family
@@ -229,20 +229,20 @@ def kernel_priors(model, hyper):
         (*family.covariance.kinds, sticks, learned, hyper.is_diagonal),
         hyper.weight_concentration,
         hyper.mean - hyper.origin,
-        np.array([hyper.mean_precision, hyper.degrees_of_freedom]),
-        np.array(hyper.covariance, dtype=np.float64).ravel(),
+        np.hstack(
+            [hyper.mean_precision, hyper.degrees_of_freedom, np.ravel(hyper.covariance)]
+        ).astype(np.float64),
         model.freedom_of(hyper).copy() if family.has_scales else None,
     )
 
 
 def with_learned(hyper, priors):
     """Return priors with the learned parts of `kernel_priors`."""
-    *_, (precision, freedom), covariance, _ = priors
-    shape = np.shape(hyper.covariance)
+    precision, freedom, *covariance = priors[3]
     return hyper._replace(
         mean_precision=float(precision),
         degrees_of_freedom=float(freedom),
-        covariance=covariance.reshape(shape).copy() if shape else covariance[0],
+        covariance=np.reshape(covariance, np.shape(hyper.covariance))[()],
     )
 
 

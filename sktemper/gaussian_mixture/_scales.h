@@ -9,8 +9,8 @@ static double log_gamma_constant(double freedom)
 
 /* Computes posteriors of the components and of the scales of n samples, from `squares`: shares,
  * scales E u, and bounds. */
-static void scaled_shares(const ascent_block *b, const ascent_room *room, const double *powers,
-                          intptr_t n, double *restrict bounds)
+static void scaled_shares(const ascent_block *b, const double *powers, intptr_t n,
+                          double *restrict bounds)
 {
     const intptr_t K = b->n_components;
     const double D = (double)b->n_features, prior = powers[0], power = powers[2];
@@ -21,11 +21,11 @@ static void scaled_shares(const ascent_block *b, const ascent_room *room, const 
         const double freedom = b->freedom_of_scales[k];
         const double shape = 0.5 * (prior * (freedom - 2) + 2 + power * D);
         const double constant =
-            power * (room->constants[k] + 0.5 * D / room->now.precision[k])
+            power * (b->constants[k] + 0.5 * D / b->now.precision[k])
             + prior * log_gamma_constant(freedom) + ascent_log_gamma(shape);
-        const double *restrict squares = room->squares + k * ASCENT_ROWS;
-        double *restrict shares = room->scaled_shares + k * ASCENT_ROWS;
-        double *restrict scales = room->scales + k * ASCENT_ROWS;
+        const double *restrict squares = b->squares + k * ASCENT_ROWS;
+        double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
+        double *restrict scales = b->scales + k * ASCENT_ROWS;
         VECTORISE
         for (intptr_t i = 0; i < n; i++) {
             const double rate = 0.5 * (prior * freedom + power * squares[i]);
@@ -35,7 +35,7 @@ static void scaled_shares(const ascent_block *b, const ascent_room *room, const 
         }
     }
     for (intptr_t k = 0; k < K; k++) {
-        double *restrict shares = room->scaled_shares + k * ASCENT_ROWS;
+        double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
         VECTORISE
         for (intptr_t i = 0; i < n; i++) {
             shares[i] = exp_f64(shares[i] - top[i]);
@@ -46,7 +46,7 @@ static void scaled_shares(const ascent_block *b, const ascent_room *room, const 
         bounds[i] = top[i] + log(sums[i]);
     for (intptr_t k = 0; k < K; k++)
         for (intptr_t i = 0; i < n; i++)
-            room->scaled_shares[k * ASCENT_ROWS + i] /= sums[i];
+            b->scaled_shares[k * ASCENT_ROWS + i] /= sums[i];
 }
 
 /* Parts of the local bound that depend on degrees of freedom, without the term of a sample. */
@@ -57,8 +57,7 @@ static double scaled_constant(double freedom, double D)
 
 /* Adds the sums of n samples to `of_scales`, see `sums_of_scales`; factors are those of the
  * samples. */
-static void add_scales(const ascent_block *b, const ascent_room *room, intptr_t n,
-                       const double *restrict factors)
+static void add_scales(const ascent_block *b, intptr_t n, const double *restrict factors)
 {
     const double D = (double)b->n_features;
     for (intptr_t k = 0; k < b->n_components; k++) {
@@ -67,8 +66,8 @@ static void add_scales(const ascent_block *b, const ascent_room *room, intptr_t 
         const double low = freedom / SCALE_FACTOR, high = freedom * SCALE_FACTOR;
         const double less = low > LEAST_SCALED ? low : LEAST_SCALED;
         const double more = high < MOST_SCALED ? high : MOST_SCALED;
-        const double *restrict squares = room->squares + k * ASCENT_ROWS;
-        const double *restrict shares = room->scaled_shares + k * ASCENT_ROWS;
+        const double *restrict squares = b->squares + k * ASCENT_ROWS;
+        const double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
         double bends[2], count = 0, slope = 0, bend = 0, fall = 0, rise = 0;
         trigamma_f64(2, arguments, bends);
         const double own = scaled_constant(freedom, D);
@@ -88,7 +87,7 @@ static void add_scales(const ascent_block *b, const ascent_room *room, intptr_t 
             rise += share * (above + shape * log_rate
                              - 0.5 * (more + D) * log_f64(0.5 * (more + squares[i])));
         }
-        double *of_scales = room->of_scales + 5 * k;
+        double *of_scales = b->of_scales + 5 * k;
         of_scales[0] += count;
         of_scales[1] += slope;
         of_scales[2] += bend;

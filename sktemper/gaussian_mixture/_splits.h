@@ -28,50 +28,50 @@ static void principal_axes(intptr_t D, const double *moments, double *covariance
 }
 
 /* Converts sums of moments to statistics, in the layout of natural parameters. */
-static void split_statistics(const ascent_block *b, const ascent_room *room,
-                             const double *moments, double *statistics)
+static void split_statistics(const ascent_block *b, const double *moments, double *statistics)
 {
     const intptr_t D = b->n_features;
     const double count = moments[0], *second = moments + 1 + D;
     double *kept = statistics + 1 + D;
     memcpy(statistics, moments, (size_t)(1 + D) * sizeof(double));
-    memset(kept, 0, (size_t)room->stored * sizeof(double));
-    for (intptr_t e = 0; e < room->n_moments - 1 - D; e++)
-        kept[room->stored < D ? 0 : e] += room->stored < D ? second[e] / D : second[e];
-    if (room->is_full)
+    memset(kept, 0, (size_t)b->stored * sizeof(double));
+    for (intptr_t e = 0; e < b->n_moments - 1 - D; e++)
+        kept[b->stored < D ? 0 : e] += b->stored < D ? second[e] / D : second[e];
+    if (b->is_full)
         for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
             kept[at] += b->added[i] * count;
     else
-        for (intptr_t e = 0; e < room->stored; e++)
+        for (intptr_t e = 0; e < b->stored; e++)
             kept[e] += b->added[e] * count;
-    kept[room->stored] = count;
+    kept[b->stored] = count;
 }
 
 /* Computes the parameters of both parts of some splits, and the evidence without the entropy;
  * returns whether they are ill-defined. */
-static int split_evidence(const split_block *s, ascent_block *b, ascent_room *room,
-                          intptr_t n_splits, const double *statistics, double *evidence)
+static int split_evidence(split_block *s, intptr_t n_splits, const double *statistics,
+                          double *evidence)
 {
-    const intptr_t size = room->natural;
+    ascent_block *b = &s->ascent;
+    const intptr_t size = b->natural;
     double logs[2 * SPLITS];
     for (intptr_t i = 0; i < n_splits; i++) {
         const double *moved = statistics + i * size;
-        double *rest = room->components + 2 * i * size;
+        double *rest = b->new_components + 2 * i * size;
         for (intptr_t e = 0; e < size; e++) {
             rest[e] = s->prior[e] + (s->whole[e] - moved[e]);
             rest[size + e] = s->prior[e] + moved[e];
         }
-        room->counts[2 * i] = s->count_of_whole - moved[0];
-        room->counts[2 * i + 1] = moved[0];
+        b->counts[2 * i] = s->count_of_whole - moved[0];
+        b->counts[2 * i + 1] = moved[0];
     }
-    if (log_normalisers_of(b, room, 2 * n_splits, room->components, logs))
+    if (log_normalisers_of(b, 2 * n_splits, b->new_components, logs))
         return 1;
     for (intptr_t i = 0; i < n_splits; i++) {
         evidence[i] = 0;
         for (intptr_t k = 2 * i; k < 2 * i + 2; k++) {
-            room->weights[k] = b->concentration + room->counts[k] - 1;
+            b->new_weights[k] = b->concentration + b->counts[k] - 1;
             evidence[i] +=
-                logs[k] + ascent_log_gamma(b->concentration + room->counts[k]);
+                logs[k] + ascent_log_gamma(b->concentration + b->counts[k]);
         }
     }
     return 0;
@@ -98,49 +98,42 @@ static void NAME(split_along)(const split_block *s, intptr_t n_axes, const doubl
         }
 }
 
-/* Computes weighted sums of moments of samples. */
-static int NAME(split_moments)(const split_block *s, const ascent_room *room,
-                               const REAL *samples, const double *origin, int squares,
-                               intptr_t n_splits)
+/* Computes weighted sums of the statistics' moments of samples, or of all moments of their
+ * coordinates. */
+static int NAME(split_moments)(const split_block *s, int of_coordinates, intptr_t n_splits)
 {
     const ascent_block *b = &s->ascent;
-    const intptr_t D = b->n_features;
-    moments_block moments = {0};
-    moments.n_samples = b->n_samples;
-    moments.n_features = D;
-    moments.n_components = n_splits;
-    moments.n_moments = 1 + D + (squares ? D : D * (D + 1) / 2);
-    moments.squares = squares;
-    moments.samples = samples;
-    moments.origin = origin;
-    moments.shares = s->shares;
-    moments.factors = b->row_weight;
-    moments.factor_per_sample = 1;
-    moments.stop = b->steps.stop;
-    moments.scratch = (double *)room->panels;
-    moments.out = room->moments;
+    const intptr_t D = b->n_features, n_all = 1 + D + D * (D + 1) / 2;
+    moments_block moments = NAME(moments_of)(b, s->shares, b->n_samples, n_splits,
+                                             of_coordinates ? n_all : b->n_moments);
+    if (of_coordinates) {
+        memset(b->vector, 0, (size_t)D * sizeof(double));
+        moments.samples = s->coordinates;
+        moments.origin = b->vector;
+        moments.squares = 0;
+    }
     return NAME(weighted_moments)(&moments);
 }
 
 /* Computes the shares of the next round of `n_splits` splits, from split `first` of the tables
  * on, and their entropies. */
-static int NAME(next_shares)(const split_block *s, ascent_room *room, intptr_t first,
-                             intptr_t n_splits, double *entropies)
+static int NAME(next_shares)(const split_block *s, intptr_t first, intptr_t n_splits,
+                             double *entropies)
 {
     const ascent_block *b = &s->ascent;
-    const intptr_t D = b->n_features, size = room->is_full ? room->stored : D;
-    const double *constants = room->constants + 2 * first;
+    const intptr_t D = b->n_features, size = b->is_full ? b->stored : D;
+    const double *constants = b->constants + 2 * first;
     REAL *shares = s->shares;
-    mixture_block block = NAME(block_of)(b, room);
+    mixture_block block = NAME(block_of)(b);
     block.n_components = 2 * n_splits;
-    block.means = (const REAL *)room->means + 2 * first * D;
-    block.factors = (const REAL *)room->triangles + 2 * first * size;
+    block.means = (const REAL *)b->means + 2 * first * D;
+    block.factors = (const REAL *)b->triangles + 2 * first * size;
     block.constants = constants;
     block.only_distances = 1;
     memset(entropies, 0, (size_t)n_splits * sizeof(double));
     for (intptr_t start = 0; start < b->n_samples; start += ASCENT_ROWS) {
         const intptr_t left = b->n_samples - start;
-        const REAL *restrict squares = room->shares;
+        const REAL *restrict squares = b->shares;
         double entropy_of_row[ASCENT_ROWS];
         block.n_samples = left < ASCENT_ROWS ? left : ASCENT_ROWS;
         block.samples = (const REAL *)b->samples + start * D;
@@ -165,10 +158,10 @@ static int NAME(next_shares)(const split_block *s, ascent_room *room, intptr_t f
 }
 
 /* Removes splits of which a part has too few samples; returns the number of the others. */
-static intptr_t NAME(large_splits)(const split_block *s, const ascent_room *room, intptr_t n,
-                                   double *entropies, double *statistics)
+static intptr_t NAME(large_splits)(const split_block *s, intptr_t n, double *entropies,
+                                   double *statistics)
 {
-    const intptr_t size = room->natural;
+    const intptr_t size = s->ascent.natural;
     intptr_t kept[SPLITS], n_kept = 0;
     for (intptr_t a = 0; a < n; a++) {
         const double count = statistics[a * size], rest = s->count_of_whole - count;
@@ -192,30 +185,27 @@ LOOP int NAME(gaussian_split)(split_block *s)
     ascent_block *b = &s->ascent;
     const intptr_t D = b->n_features;
     double entropies[SPLITS] = {0}, values[SPLITS], most = -HUGE_VAL;
-    ascent_room room;
     intptr_t n = SPLITS, found = SPLIT_NONE;
-    divide_room(b, &room);
+    divide_room(b);
     REAL *shares = s->shares;
     for (intptr_t i = 0; i < b->n_samples; i++)
         shares[i] = 1;
-    memset(room.vector, 0, (size_t)D * sizeof(double));
-    if (NAME(split_moments)(s, &room, s->coordinates, room.vector, 0, 1))
+    if (NAME(split_moments)(s, 1, 1))
         return SPLIT_STOPPED;
-    principal_axes(D, room.moments, room.matrices, room.vector, s->axes);
-    NAME(split_along)(s, n, room.moments);
+    principal_axes(D, b->moments, b->matrices, b->vector, s->axes);
+    NAME(split_along)(s, n, b->moments);
     for (int round = 0; round < SPLIT_ROUNDS; round++) {
         double *statistics = s->statistics;
         intptr_t best = 0, first = 0;
-        if (NAME(split_moments)(s, &room, b->samples, b->origin, !room.is_full, n))
+        if (NAME(split_moments)(s, 0, n))
             return SPLIT_STOPPED;
         for (intptr_t a = 0; a < n; a++)
-            split_statistics(b, &room, room.moments + a * room.n_moments,
-                             statistics + a * room.natural);
-        n = NAME(large_splits)(s, &room, n, entropies, statistics);
+            split_statistics(b, b->moments + a * b->n_moments, statistics + a * b->natural);
+        n = NAME(large_splits)(s, n, entropies, statistics);
         if (n == 0)
             break;
-        if (split_evidence(s, b, &room, n, statistics, values)
-            || !NAME(ascent_tables)(b, &room, room.weights, &room.now))
+        if (split_evidence(s, n, statistics, values)
+            || !NAME(ascent_tables)(b, b->new_weights, &b->now))
             return SPLIT_ILL_DEFINED;
         for (intptr_t a = 0; a < n; a++) {
             values[a] += entropies[a];
@@ -226,16 +216,14 @@ LOOP int NAME(gaussian_split)(split_block *s)
         most = values[best];
         found = SPLIT_FOUND;
         s->entropy = entropies[best];
-        memcpy(s->moved, statistics + best * room.natural,
-               (size_t)room.natural * sizeof(double));
+        memcpy(s->moved, statistics + best * b->natural, (size_t)b->natural * sizeof(double));
         for (intptr_t i = 0; i < b->n_samples; i++)
             s->best[i] = shares[i * n + best];
         if (round == SPLIT_ROUNDS_OF_STARTS - 1) {
             first = best;
             n = 1;
         }
-        if (round < SPLIT_ROUNDS - 1
-            && NAME(next_shares)(s, &room, first, n, entropies))
+        if (round < SPLIT_ROUNDS - 1 && NAME(next_shares)(s, first, n, entropies))
             return SPLIT_STOPPED;
     }
     return (int)found;
