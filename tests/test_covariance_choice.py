@@ -12,7 +12,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper.gaussian_mixture import _choice, _merges
+from sktemper.gaussian_mixture import _ascent, _choice
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _ellipses
 
@@ -222,7 +222,7 @@ def partition_of(kind, n_parts, weights="dirichlet_process", **given):
     model = estimator._model_of_type(kind, 3)
     hyper, shares = model.initial_hyper(X), np.eye(3 * n_parts)[parts]
     sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
-    return model, _merges.Partition(hyper, *sums)
+    return model, _ascent.Partition(hyper, *sums)
 
 
 def evidence_of_partition(model, partition):
@@ -242,7 +242,7 @@ def greedily_merged(model, partition, least):
             sums = [np.delete(part, k, 0) for part in partition[1:]]
             for own, part in zip(sums, partition[1:], strict=True):
                 own[i] += part[k]
-            merged.append(_merges.Partition(partition.hyper, *sums))
+            merged.append(_ascent.Partition(partition.hyper, *sums))
         family, prior = (
             model.family_of(partition.hyper),
             model.component_prior(partition.hyper),
@@ -260,8 +260,8 @@ def test_the_merges_of_most_evidence_are_made(kind, weights, least):
     given = {**GIVEN, "covariance_prior": COVARIANCES[kind]}
     # each of five clusters has all others as neighbours
     model, (hyper, counts, statistics) = partition_of(kind, 2, weights, **given)
-    partition = _merges.Partition(hyper, counts[:5], statistics[:5])
-    best, most = _merges.agglomerated(model, partition, least)
+    partition = _ascent.Partition(hyper, counts[:5], statistics[:5])
+    best, most = _ascent.agglomerated(model, partition, least)
     expected = greedily_merged(model, partition, least)
     for one, other in zip(best[1:], expected[1:], strict=True):
         np.testing.assert_allclose(one, other)
@@ -273,7 +273,7 @@ def test_the_merges_of_most_evidence_are_made(kind, weights, least):
 def test_merges_learn_priors(kind, is_diagonal):
     model, partition = partition_of(kind, 4)
     hyper = partition.hyper._replace(is_diagonal=is_diagonal and kind == "full")
-    best, most = _merges.agglomerated(model, partition._replace(hyper=hyper))
+    best, most = _ascent.agglomerated(model, partition._replace(hyper=hyper))
     np.testing.assert_allclose(best.counts, 60)
     assert most == pytest.approx(evidence_of_partition(model, best))
     assert most > evidence_of_partition(model, best._replace(hyper=hyper)) + 1

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sktemper import AnnealedGaussianMixture
-from sktemper.gaussian_mixture._normality import _kurtosis_of_samples, are_normal
+from sktemper.gaussian_mixture._model import _kurtosis_of_samples, are_normal
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 
 TYPES = "full", "diag", "spherical", "tied"

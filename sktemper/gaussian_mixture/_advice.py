@@ -4,9 +4,9 @@ import numpy as np
 
 from .._families._births import USED, Search
 from ..model import IllDefined
+from ._ascent import MARGIN
 from ._choice import candidates
 from ._gaps import has_gaps
-from ._merges import MARGIN
 from ._priors import learned_priors
 from ._starts import NO_WIDTH
 

@@ -1,4 +1,6 @@
-"""Ascents of Gaussian mixtures: several steps of coordinate ascent in one call."""
+"""Steps of Gaussian mixtures by kernels: ascents, and merges by evidence."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +11,7 @@ from . import _kernels
 from ._priors import kernel_priors, with_learned
 
 
+# -- several steps of coordinate ascent in one call ------------------------------------
 class GaussianAscent(Ascent):
     """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
 
@@ -61,3 +64,53 @@ class GaussianAscent(Ascent):
         if scales is not None:
             hyper = hyper._replace(freedom_of_scales=scales.copy())
         return globals_, hyper
+
+
+# -- agglomeration by evidence: clusters are merged, two at a time, see ``_merges.h`` --
+#: Least advantage, in nats per row, of a mixture that is less simple than another.
+#: Densities that differ by less are the same for most purposes.
+MARGIN = 0.05
+
+
+class Partition(NamedTuple):
+    """Clusters of rows, and the priors that are learned from them.
+
+    Attributes
+    ----------
+    hyper : Hyper
+    counts : ndarray of shape (n_clusters,)
+    statistics : ndarray of shape (n_clusters, n_natural)
+    """
+
+    hyper: Any
+    counts: Any
+    statistics: Any
+
+
+def agglomerated(model, partition, least=1):
+    """Return the partition with the highest evidence among those of greedy merges.
+
+    Parameters
+    ----------
+    model : GaussianMixtureModel
+        Model without a tied covariance, whose number of components is at least the
+        number of clusters of the partition.
+    partition : Partition
+    least : int, default=1
+        Number of clusters at which merges end.
+
+    Returns
+    -------
+    best : Partition
+    evidence : float
+        Log evidence of ``best``, without a constant of the model.
+    """
+    hyper, _, statistics = partition
+    statistics = np.ascontiguousarray(statistics).copy()
+    priors, n_weights = kernel_priors(model, hyper), model.n_components
+    n_best, evidence = _kernels.agglomerate(statistics, priors, n_weights, least)
+    if n_best == 0:
+        raise IllDefined(ILL_DEFINED)
+    statistics = statistics[:n_best]
+    found = Partition(with_learned(hyper, priors), statistics[:, 0], statistics)
+    return found, evidence

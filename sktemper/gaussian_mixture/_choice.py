@@ -5,9 +5,9 @@ import numpy as np
 from .._families._ascent import MixtureAscent
 from .._families._mixture import Mixture
 from ..model import IllDefined, Powers
+from ._ascent import MARGIN, Partition, agglomerated
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
-from ._merges import MARGIN, Partition, agglomerated
 from ._starts import (
     distinct_rows,
     impute,

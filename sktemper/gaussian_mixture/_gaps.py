@@ -134,10 +134,14 @@ def joined(block, of_complete, of_gapped):
         return of_complete(block)
     complete, rows, gapped, own = block.divided
     found = of_gapped(own)
-    if not len(complete):
-        return found
-    out = np.empty((len(block), *found.shape[1:]), dtype=found.dtype)
-    out[gapped], out[complete] = found, of_complete(rows)
+    return merged(block, found, of_complete(rows)) if len(complete) else found
+
+
+def merged(block, of_gapped, of_complete):
+    """Return an array of all rows, given those of rows with and without gaps."""
+    complete, _, gapped, _ = block.divided
+    out = np.empty((len(block), *of_gapped.shape[1:]), dtype=of_complete.dtype)
+    out[gapped], out[complete] = of_gapped, of_complete
     return out
 
 
@@ -238,12 +242,7 @@ class WithGaps:
             return found[0].astype(self.dtype), *found[1:]
         power = power if np.ndim(power) == 0 else powers[complete]
         known = super().responsibilities(rows, tables, log_weights, power)
-        results = []
-        for one, other in zip(known, found, strict=True):
-            out = np.empty((len(block), *one.shape[1:]), dtype=one.dtype)
-            out[complete], out[gapped] = one, other
-            results.append(out)
-        return tuple(results)
+        return tuple(map(functools.partial(merged, block), found, known))
 
     def log_likelihoods(self, block, tables):
         known = functools.partial(super().log_likelihoods, tables=tables)
@@ -254,24 +253,20 @@ class WithGaps:
         constants = tables.constants + 0.5 * LOG_2_PI * block.n_missing[:, None]
         return constants - 0.5 * (squares + log_determinants)
 
-    def log_predictive(self, block, tables, log_weights=0.0):
-        known = functools.partial(
-            super().log_predictive, tables=tables, log_weights=log_weights
-        )
-        usual = tables.usual
+    def _log_mixtures(self, block, tables, log_weights, mixtures):
+        usual, known = tables.usual, super()._log_mixtures
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
         spread = (usual.precision + 1.0) / usual.precision
         function = self._product if self.law.is_product else self._student
-        return joined(
-            block, known, lambda own: function(own, usual, nu, spread) + log_weights
-        )
 
-    def log_mixture(self, block, tables, log_weights):
-        given = {"tables": tables, "log_weights": log_weights}
-        known = functools.partial(super().log_mixture, **given)
-        return joined(
-            block, known, lambda own: logsumexp(self.log_predictive(own, **given), 1)
-        )
+        def of_gapped(own):
+            logs = function(own, usual, nu, spread) + log_weights
+            return np.stack([logsumexp(logs[:, part], 1) for part in mixtures], axis=1)
+
+        def of_complete(rows):
+            return known(rows, tables, log_weights, mixtures).T
+
+        return joined(block, of_complete, of_gapped).T
 
     def _student(self, block, usual, nu, spread):
         """Return log densities of marginals of multivariate Student-t distributions."""

@@ -113,6 +113,12 @@ static void expected_of_clusters(const ascent_block *b, const merge_state *m)
     }
 }
 
+/* The gain of a merge of two clusters; -HUGE_VAL if they are not merged. */
+static double *gain_of(const merge_state *m, intptr_t i, intptr_t k)
+{
+    return m->gains + (i < k ? i * m->most + k : k * m->most + i);
+}
+
 /* Computes the gains of merges of some pairs; returns whether a merged cluster is ill-defined. */
 static int gains_of_pairs(ascent_block *b, const merge_state *m, intptr_t n_pairs)
 {
@@ -127,17 +133,35 @@ static int gains_of_pairs(ascent_block *b, const merge_state *m, intptr_t n_pair
     for (intptr_t p = 0; p < n_pairs; p++) {
         const intptr_t first = (intptr_t)m->pairs[2 * p];
         const intptr_t second = (intptr_t)m->pairs[2 * p + 1];
-        m->gains[first * m->most + second] =
+        *gain_of(m, first, second) =
             m->sizes[p] + m->constant - m->logs[first] - m->logs[second];
     }
     return 0;
+}
+
+/* Computes the gains that are 0; returns whether a merged cluster is ill-defined. */
+static int fill_gains(ascent_block *b, const merge_state *m)
+{
+    intptr_t n_pairs = 0;
+    for (intptr_t i = 0; i < m->n; i++)
+        for (intptr_t k = i + 1; k < m->n; k++) {
+            if (*gain_of(m, i, k) == 0) {
+                m->pairs[2 * n_pairs] = (double)i;
+                m->pairs[2 * n_pairs++ + 1] = (double)k;
+            }
+            if (n_pairs == m->most) {
+                if (gains_of_pairs(b, m, n_pairs))
+                    return 1;
+                n_pairs = 0;
+            }
+        }
+    return n_pairs && gains_of_pairs(b, m, n_pairs);
 }
 
 /* Computes the evidence of clusters, and the gains of merges of near clusters. */
 static int begin_merges(ascent_block *b, merge_state *m)
 {
     const intptr_t n = m->n, most = m->most;
-    intptr_t n_pairs = 0;
     for (intptr_t k = 0; k < n; k++)
         for (intptr_t e = 0; e < m->size; e++)
             b->new_components[k * m->size + e] = m->prior[e] + m->statistics[k * m->size + e];
@@ -159,22 +183,9 @@ static int begin_merges(ascent_block *b, merge_state *m)
             for (intptr_t k = 0; k < n; k++)
                 best = own[k] > own[best] ? k : best;
             own[best] = -HUGE_VAL;
-            m->gains[i < best ? i * most + best : best * most + i] = 0;
+            *gain_of(m, i, best) = 0;
         }
-    for (intptr_t i = 0; i < n; i++)
-        for (intptr_t k = i + 1; k < n; k++) {
-            if (m->gains[i * most + k] == 0) {
-                m->pairs[2 * n_pairs] = (double)i;
-                m->pairs[2 * n_pairs++ + 1] = (double)k;
-            }
-            const int is_last = i == n - 2 && k == n - 1;
-            if (n_pairs == most || is_last) {
-                if (n_pairs && gains_of_pairs(b, m, n_pairs))
-                    return 1;
-                n_pairs = 0;
-            }
-        }
-    return 0;
+    return fill_gains(b, m);
 }
 
 /* Returns the log evidence of the clusters. */
@@ -203,24 +214,17 @@ static double evidence_of_clusters(const agglomeration_block *a, const merge_sta
 static int merge_best(ascent_block *b, merge_state *m)
 {
     const intptr_t n = m->n, most = m->most;
-    intptr_t first = 0, second = 1, n_pairs = 0;
+    intptr_t first = 0, second = 1;
     for (intptr_t i = 0; i < n; i++)
         for (intptr_t k = i + 1; k < n; k++)
-            if (m->gains[i * most + k] > m->gains[first * most + second]) {
+            if (*gain_of(m, i, k) > *gain_of(m, first, second)) {
                 first = i;
                 second = k;
             }
-    for (intptr_t k = 0; k < n; k++) {
-        if (k == first || k == second)
-            continue;
-        const intptr_t one = k < first ? k * most + first : first * most + k;
-        const intptr_t other = k < second ? k * most + second : second * most + k;
-        if (m->gains[one] > -HUGE_VAL || m->gains[other] > -HUGE_VAL) {
-            const intptr_t moved = k - (k > second);
-            m->pairs[2 * n_pairs] = (double)(moved < first ? moved : first);
-            m->pairs[2 * n_pairs++ + 1] = (double)(moved < first ? first : moved);
-        }
-    }
+    for (intptr_t k = 0; k < n; k++) /* gains to compute again */
+        if (k != first && k != second
+            && (*gain_of(m, k, first) > -HUGE_VAL || *gain_of(m, k, second) > -HUGE_VAL))
+            *gain_of(m, k, first) = 0;
     double *whole = m->statistics + first * m->size, *part = m->statistics + second * m->size;
     for (intptr_t e = 0; e < m->size; e++)
         whole[e] += part[e];
@@ -235,7 +239,7 @@ static int merge_best(ascent_block *b, merge_state *m)
         b->new_components[e] = m->prior[e] + whole[e];
     if (log_normalisers_of(b, 1, b->new_components, m->logs + first))
         return 1;
-    return n_pairs && gains_of_pairs(b, m, n_pairs);
+    return fill_gains(b, m);
 }
 
 /* Merges clusters, and writes the best partition; returns whether one is ill-defined. */
