@@ -257,7 +257,6 @@ static double *natural_at(const ascent_block *b, double *components, intptr_t k,
 static int usual_of(const ascent_block *b, double *components, usual_form *usual)
 {
     const intptr_t K = b->n_components, D = b->n_features, E = b->entries;
-    const int is_full = b->is_full;
     double *sums, *second, *freedom;
     for (intptr_t k = 0; k < K; k++) {
         const double precision =
@@ -271,7 +270,7 @@ static int usual_of(const ascent_block *b, double *components, usual_form *usual
             means[d] = sums[d] / precision;
         double *own = usual->inverse + (b->is_common ? 0 : k * E);
         if (!b->is_common || k == 0) {
-            if (is_full)
+            if (b->is_full)
                 for (intptr_t i = 0, at = 0; i < D; i++)
                     for (intptr_t j = i; j < D; j++, at++)
                         own[i * D + j] = own[j * D + i] = second[at];
@@ -322,11 +321,13 @@ static void target_components(const ascent_block *b, const double *hyper, double
                               double *components)
 {
     const intptr_t K = b->n_components, D = b->n_features;
-    const int is_full = b->is_full;
     double *prior = b->matrices, mean_count = 0;
     double *sums, *second, *freedom;
     memcpy(prior, hyper + COVARIANCE, (size_t)b->entries * sizeof(double));
     add_outer(b, hyper[PRECISION], b->prior_mean, prior);
+    for (intptr_t i = 0, at = 0; i < D && b->is_full; i++) /* packs the upper triangle */
+        for (intptr_t j = i; j < D; j++)
+            prior[at++] = prior[i * D + j];
     for (intptr_t k = 0; k < K; k++)
         mean_count += b->counts[k] / K;
     for (intptr_t k = 0; k < K; k++) {
@@ -338,15 +339,20 @@ static void target_components(const ascent_block *b, const double *hyper, double
         if (b->is_common && k > 0)
             continue;
         const double *statistics = b->second + k * b->stored;
-        if (is_full)
-            for (intptr_t i = 0, at = 0; i < D; i++)
-                for (intptr_t j = i; j < D; j++, at++)
-                    second[at] = power * prior[i * D + j] + b->steps.scale * statistics[at];
-        else
-            for (intptr_t e = 0; e < b->stored; e++)
-                second[e] = power * prior[e] + b->steps.scale * statistics[e];
+        for (intptr_t e = 0; e < b->stored; e++)
+            second[e] = power * prior[e] + b->steps.scale * statistics[e];
         *freedom = power * (hyper[FREEDOM] - b->shift)
                    + b->steps.scale * (b->is_common ? mean_count : b->counts[k]);
+    }
+}
+
+/* Adds `reg_covar` for each of some samples to the variances of their second moments. */
+static void add_noise(const ascent_block *b, double count, double *second)
+{
+    const intptr_t D = b->n_features;
+    for (intptr_t e = 0, at = 0; e < (b->is_full ? D : b->stored); e++) {
+        second[at] += count * b->added[e];
+        at += b->is_full ? D - e : 1;
     }
 }
 
@@ -360,16 +366,8 @@ static void end_statistics(const ascent_block *b, double power)
     if (b->is_common)
         for (intptr_t e = 0; e < b->stored; e++)
             b->second[e] = power * b->total[1 + D + e] / K;
-    for (intptr_t k = 0; k < b->n_matrices; k++) {
-        double *second = b->second + k * b->stored;
-        const double count = b->is_common ? mean_count : b->scaled[k];
-        if (b->is_full)
-            for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
-                second[at] += count * b->added[i];
-        else
-            for (intptr_t e = 0; e < b->stored; e++)
-                second[e] += count * b->added[e];
-    }
+    for (intptr_t k = 0; k < b->n_matrices; k++)
+        add_noise(b, b->is_common ? mean_count : b->scaled[k], b->second + k * b->stored);
 }
 
 /* -- learned priors ------------------------------------------------------------------------ */
@@ -472,7 +470,6 @@ static int mean_covariance(const ascent_block *b, const usual_form *usual, doubl
                            double *log_determinant)
 {
     const intptr_t K = b->n_components, D = b->n_features, E = b->entries;
-    const int is_full = b->is_full;
     double *precision = b->matrices, *factors = precision + D * D, n_used = 0;
     memset(precision, 0, (size_t)E * sizeof(double));
     for (intptr_t k = 0; k < K; k++) {
@@ -480,9 +477,9 @@ static int mean_covariance(const ascent_block *b, const usual_form *usual, doubl
             continue;
         const double nu = usual->freedom[k], *own = usual->factors + k * b->n_factors;
         n_used += 1;
-        if (is_full)
+        if (b->is_full)
             add_scale(b, nu, own, precision);
-        for (intptr_t e = 0; !is_full && e < E; e++)
+        for (intptr_t e = 0; !b->is_full && e < E; e++)
             precision[e] += nu / usual->inverse[k * E + e];
     }
     for (intptr_t e = 0; e < E; e++)
@@ -491,7 +488,7 @@ static int mean_covariance(const ascent_block *b, const usual_form *usual, doubl
     if (factors_of(b, 1, precision, factors, log_determinant))
         return 1;
     *log_determinant = -*log_determinant;
-    if (!is_full) {
+    if (!b->is_full) {
         for (intptr_t e = 0; e < E; e++)
             covariance[e] = 1 / precision[e];
         return 0;
@@ -614,15 +611,14 @@ static void search_priors(const ascent_block *b, double mean_rows, const usual_f
     double *new = b->learnt, *best = b->best, *trial = b->trial;
     const double share = mean_rows / (mean_rows + new[FREEDOM]);
     const intptr_t D = b->n_features;
-    const int is_full = b->is_full;
     double largest = 0, rise = 0;
     for (intptr_t d = 0; d < (b->entries == 1 ? 1 : D); d++)
-        b->vector[d] = sqrt(new[COVARIANCE + is_full ? d * D + d : d] / new[FREEDOM]);
+        b->vector[d] = sqrt(new[COVARIANCE + b->is_full ? d * D + d : d] / new[FREEDOM]);
     for (intptr_t e = 0; e < b->entries; e++) {
         const double before = old[COVARIANCE + e] / old[FREEDOM];
         const double after = new[COVARIANCE + e] / new[FREEDOM];
-        const double unit = b->vector[is_full ? e / D : e];
-        const double other = b->vector[is_full ? e % D : e];
+        const double unit = b->vector[b->is_full ? e / D : e];
+        const double other = b->vector[b->is_full ? e % D : e];
         const double change = fabs((after - before) / share) / (unit * other);
         largest = change > largest ? change : largest;
     }
@@ -819,11 +815,10 @@ static double uncertainty(const ascent_block *b, intptr_t k)
 {
     const intptr_t D = b->n_features;
     const double *factors = b->now.factors + k * b->step;
-    const int is_full = b->is_full;
     double squares = 0;
     for (intptr_t i = 0; i < D; i++)
-        for (intptr_t j = is_full ? 0 : i; j <= i; j++) {
-            const double factor = factors[is_full ? i * D + j : i];
+        for (intptr_t j = b->is_full ? 0 : i; j <= i; j++) {
+            const double factor = factors[b->is_full ? i * D + j : i];
             squares += factor * factor * b->added[b->stored < D ? 0 : j];
         }
     return (double)D / b->now.precision[k] + b->now.freedom[k] * squares;
@@ -858,26 +853,15 @@ static int NAME(ascent_tables)(const ascent_block *b, const double *weights,
         sum += b->log_weights[k] + usual->log_densities[k];
         b->constants[k] = b->log_weights[k] + usual->log_densities[k];
         for (intptr_t i = 0; i < D; i++) {
+            double mean = b->is_white ? 0 : usual->means[k * D + i] + b->origin[i];
             if (b->is_white) { /* whitened means, and factors of 1 */
-                double mean = 0;
                 for (intptr_t j = 0; j <= i; j++)
                     mean += usual->means[k * D + j] * (factors[i * D + j] * root);
-                means[k * D + i] = (REAL)mean;
                 *triangles++ = 1;
-                sum += means[k * D + i];
-                continue;
             }
-            means[k * D + i] = (REAL)(usual->means[k * D + i] + b->origin[i]);
-            sum += means[k * D + i];
-            if (b->is_full)
-                for (intptr_t j = 0; j <= i; j++, triangles++) {
-                    *triangles = (REAL)(root * factors[i * D + j]);
-                    sum += *triangles;
-                }
-            else {
-                *triangles = (REAL)(root * factors[i]);
-                sum += *triangles++;
-            }
+            for (intptr_t j = b->is_full ? 0 : i; j <= i && !b->is_white; j++)
+                sum += *triangles++ = (REAL)(root * factors[b->is_full ? i * D + j : i]);
+            sum += means[k * D + i] = (REAL)mean;
         }
     }
     return isfinite(sum);

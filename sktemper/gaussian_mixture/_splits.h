@@ -37,12 +37,7 @@ static void split_statistics(const ascent_block *b, const double *moments, doubl
     memset(kept, 0, (size_t)b->stored * sizeof(double));
     for (intptr_t e = 0; e < b->n_moments - 1 - D; e++)
         kept[b->stored < D ? 0 : e] += b->stored < D ? second[e] / D : second[e];
-    if (b->is_full)
-        for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
-            kept[at] += b->added[i] * count;
-    else
-        for (intptr_t e = 0; e < b->stored; e++)
-            kept[e] += b->added[e] * count;
+    add_noise(b, count, kept);
     kept[b->stored] = count;
 }
 
