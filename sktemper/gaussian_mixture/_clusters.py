@@ -13,6 +13,8 @@ import math
 
 import numpy as np
 
+from .._families._normal_wishart import COVARIANCES
+
 #: Least ratio of the density in a gap to the lower one of the peaks on both sides, for
 #: up to FEW_COLUMNS columns.  In more columns it is nearer to 1.
 LEAST_RATIO, FEW_COLUMNS = 0.42, 4
@@ -60,25 +62,16 @@ class _Components:
         # a huge precision of the prior rounds counts to 0
         self.counts = np.maximum(counts, np.finfo(float).eps ** 2)
         self.is_full = covariances.ndim == 3
-        if self.is_full:
-            roots = np.linalg.cholesky(covariances)
-            self.whitenings = np.linalg.inv(roots)
-            roots = np.diagonal(roots, axis1=1, axis2=2)
-        else:
-            roots = np.sqrt(covariances)
-            self.whitenings = 1.0 / roots
-        self.log_volumes = np.log(roots).sum(axis=1)
+        self.kind = COVARIANCES["full" if self.is_full else "diag"](means.shape[1])
+        self.whitenings, logs = self.kind.factors(covariances)
+        self.log_volumes = -0.5 * logs
 
     def log_densities(self, rows):
         """Return log densities of the mixture at rows, up to a constant."""
         heights = np.log(self.counts) - self.log_volumes
         logs = np.empty((len(heights), len(rows)))
         for k, mean in enumerate(self.means):
-            shifts = rows - mean
-            if self.is_full:
-                white = shifts @ self.whitenings[k].T
-            else:
-                white = shifts * self.whitenings[k]
+            white = self.kind.times(self.whitenings[[k]], rows - mean)
             logs[k] = heights[k] - 0.5 * (white**2).sum(axis=1)
         return np.logaddexp.reduce(logs, axis=0)
 
@@ -98,10 +91,7 @@ class _Components:
 
     def _are_similar(self, i, j):
         both = 0.5 * (self.covariances[i] + self.covariances[j])
-        if self.is_full:
-            log_volume = 0.5 * np.linalg.slogdet(both)[1]
-        else:
-            log_volume = 0.5 * np.log(both).sum()
+        log_volume = -0.5 * self.kind.factors(both[None])[1][0]
         excess = log_volume - 0.5 * (self.log_volumes[i] + self.log_volumes[j])
         return excess <= -math.log(LEAST_SIMILARITY) * self.means.shape[1]
 
@@ -117,15 +107,10 @@ class _Components:
         pair, shift = [i, j], self.means[i] - self.means[j]
         covariances = self.covariances[pair]
         errors = (covariances.T / self.counts[pair]).sum(axis=-1).T
-        if self.is_full:
-            inverse = np.linalg.inv(covariances.sum(axis=0))
-            line = inverse @ shift
-            variances = covariances @ line @ line
-        else:
-            inverse = 1.0 / covariances.sum(axis=0)
-            line = inverse * shift
-            variances = covariances @ line**2
-        distance, noise = shift @ line, (inverse * errors).sum()
+        (inverse,) = self.kind.scale(covariances.sum(axis=0, keepdims=True))
+        line = self.kind.times(inverse[None], shift[None])
+        variances = self.kind.times(covariances, np.vstack([line, line])) @ line[0]
+        distance, noise = shift @ line[0], (inverse * errors).sum()
         return distance * (distance - noise) <= 4.0 * variances.min()
 
     def _ridge(self, i, j):
