@@ -569,10 +569,10 @@ static int common_prior(const ascent_block *b, const usual_form *usual)
 }
 
 /* Prepares `evidence_of_prior`; returns the number of used components. */
-static intptr_t begin_evidence(const ascent_block *b, const double *old, double precision,
-                               const usual_form *usual)
+static intptr_t begin_evidence(const ascent_block *b, const usual_form *usual)
 {
     const intptr_t E = b->entries;
+    const double *old = b->present;
     intptr_t n = 0;
     b->rows[0] = 0;
     memset(b->scatter, 0, (size_t)E * sizeof(double));
@@ -581,10 +581,10 @@ static intptr_t begin_evidence(const ascent_block *b, const double *old, double 
             continue;
         double *own = b->scatter + ++n * E;
         b->rows[n] = b->freedom_of_scales ? usual->freedom[k] - old[FREEDOM]
-                                             : usual->precision[k] - old[PRECISION];
+                                          : usual->precision[k] - old[PRECISION];
         for (intptr_t e = 0; e < E; e++)
             own[e] = usual->inverse[k * E + e] - old[COVARIANCE + e];
-        add_shift(b, usual, k, precision, 1, own);
+        add_shift(b, usual, k, b->learnt[PRECISION], 1, own);
     }
     return n;
 }
@@ -613,14 +613,15 @@ static void search_priors(const ascent_block *b, double mean_rows, const usual_f
     const intptr_t D = b->n_features;
     double largest = 0, rise = 0;
     for (intptr_t d = 0; d < (b->entries == 1 ? 1 : D); d++)
-        b->vector[d] = sqrt(new[COVARIANCE + b->is_full ? d * D + d : d] / new[FREEDOM]);
+        b->vector[d] = sqrt(new[COVARIANCE + (b->is_full ? d * D + d : d)] / new[FREEDOM]);
+    copy_priors(b, new, trial);
     for (intptr_t e = 0; e < b->entries; e++) {
         const double before = old[COVARIANCE + e] / old[FREEDOM];
-        const double after = new[COVARIANCE + e] / new[FREEDOM];
+        const double change = (new[COVARIANCE + e] / new[FREEDOM] - before) / share;
         const double unit = b->vector[b->is_full ? e / D : e];
         const double other = b->vector[b->is_full ? e % D : e];
-        const double change = fabs((after - before) / share) / (unit * other);
-        largest = change > largest ? change : largest;
+        largest = fmax(largest, fabs(change) / (unit * other));
+        trial[COVARIANCE + e] = new[FREEDOM] * (before + change);
     }
     const int moves = largest > AT_OPTIMUM;
     if (b->learned & LEARNS_FREEDOM)
@@ -628,18 +629,11 @@ static void search_priors(const ascent_block *b, double mean_rows, const usual_f
     const int is_freed = fabs(rise) > AT_OPTIMUM * share;
     if (!(moves || is_freed))
         return;
-    const intptr_t n = begin_evidence(b, old, new[PRECISION], usual);
+    const intptr_t n = begin_evidence(b, usual);
     double most = evidence_of_prior(b, n, new);
     copy_priors(b, new, best);
-    if (moves) {
-        copy_priors(b, new, trial);
-        for (intptr_t e = 0; e < b->entries; e++) {
-            const double before = old[COVARIANCE + e] / old[FREEDOM];
-            const double after = new[COVARIANCE + e] / new[FREEDOM];
-            trial[COVARIANCE + e] = new[FREEDOM] * (before + (after - before) / share);
-        }
+    if (moves)
         better(b, n, &most);
-    }
     if (is_freed) {
         double changes[3] = {log(4.0), log(1.25), log(0.8)};
         const int n_changes = fabs(rise) > AT_REST ? 3 : 1;
@@ -760,27 +754,6 @@ static int update_hyper(ascent_block *b, int whole)
             return 0;
     }
     copy_priors(b, b->learnt, b->present);
-    return 1;
-}
-
-/* Learns the priors from statistics in `components`, of components with `counts` rows.  Returns
- * whether they were learned. */
-static int priors_from_statistics(ascent_block *b, const double *counts, int whole)
-{
-    const intptr_t K = b->n_components, D = b->n_features;
-    double *sums, *second, *freedom;
-    divide_room(b);
-    copy_priors(b, b->hyper, b->present);
-    for (intptr_t k = 0; k < K; k++) {
-        b->scaled[k] = *natural_at(b, b->components, k, &sums, &second, &freedom);
-        b->counts[k] = counts[k];
-        memcpy(b->sums + k * D, sums, (size_t)D * sizeof(double));
-        if (k < b->n_matrices)
-            memcpy(b->second + k * b->stored, second, (size_t)b->stored * sizeof(double));
-    }
-    if (!update_hyper(b, whole))
-        return 0;
-    copy_priors(b, b->present, b->hyper);
     return 1;
 }
 
@@ -1117,11 +1090,27 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
     return (end - (double *)0) + (b->n_sections - 1) * (end - b->bound);
 }
 
-/* Returns whether priors were learned, see `priors_from_statistics`. */
+/* Learns the priors from statistics in `components`, of components with `counts` rows.  Returns
+ * whether they were learned. */
 LOOP int NAME(gaussian_priors)(ascent_block *b, const double *counts, int whole)
 {
-    return priors_from_statistics(b, counts, whole);
+    const intptr_t K = b->n_components, D = b->n_features;
+    double *sums, *second, *freedom;
+    divide_room(b);
+    copy_priors(b, b->hyper, b->present);
+    for (intptr_t k = 0; k < K; k++) {
+        b->scaled[k] = *natural_at(b, b->components, k, &sums, &second, &freedom);
+        b->counts[k] = counts[k];
+        memcpy(b->sums + k * D, sums, (size_t)D * sizeof(double));
+        if (k < b->n_matrices)
+            memcpy(b->second + k * b->stored, second, (size_t)b->stored * sizeof(double));
+    }
+    if (!update_hyper(b, whole))
+        return 0;
+    copy_priors(b, b->present, b->hyper);
+    return 1;
 }
+
 
 static int NAME(gaussian_local_step)(void *self, const double *powers, int only_bound,
                                      double *bound)

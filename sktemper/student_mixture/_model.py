@@ -161,21 +161,15 @@ class Local(NamedTuple):
     ----------
     logs : ndarray of shape (n_rows, n_components)
         Tempered E log p(x, k, u) plus the entropy of q(u | k).
-    shape, rate : ndarray of shape (n_rows, n_components)
-        Parameters of q(u | k), a Gamma distribution; the first may be (n_components,).
+    scales : ndarray of shape (n_rows, n_components)
+        E[u | k].
     squares : ndarray of shape (n_rows, n_components)
         The expected squared distances delta.
     """
 
     logs: np.ndarray
-    shape: np.ndarray
-    rate: np.ndarray
+    scales: np.ndarray
     squares: np.ndarray
-
-    @property
-    def scales(self):
-        """E[u | k], of shape (n_rows, n_components)."""
-        return self.shape / self.rate
 
 
 def log_gamma_constant(freedom):
@@ -285,7 +279,7 @@ class StudentMixtureModel(GaussianMixtureModel):
         logs = power * (prepared.log_weights + constants)
         logs = logs + prior_power * log_gamma_constant(freedom)
         logs = logs + gammaln(shape) - shape * np.log(rate)
-        return Local(logs, shape, rate, squares)
+        return Local(logs, shape / rate, squares)
 
     def responsibilities(self, block, prepared, power=1.0):
         local = self._local(block, prepared, power)
