@@ -139,12 +139,6 @@ typedef struct {
     double *bound;                       /* weighted sum of the samples' bounds */
 } ascent_block;
 
-/* Ends of a search for splits. */
-#define SPLIT_STOPPED (-1)
-#define SPLIT_NONE 0
-#define SPLIT_FOUND 1
-#define SPLIT_ILL_DEFINED 2
-
 /* Input and output of `gaussian_split`: the search for the best split of a component. */
 typedef struct {
     ascent_block ascent;                 /* samples, their weights in the component, and the

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._contract import Ascent, IllDefined, Stopped
 from .._families._births import starts_of_axes
 from .._families._family import ONCE
 from .._families._normal_wishart import (
@@ -14,7 +15,6 @@ from .._families._normal_wishart import (
     Usual,
 )
 from .._utils._linalg import tiled_matmul
-from ..model import IllDefined, Stopped
 from . import _kernels
 
 # -- families of Gaussian components: data, and the kernels of local steps -------------
@@ -161,11 +161,11 @@ class GaussianFamily(NormalWishartFamily):
             shares,
             moved,
         )
-        if status == _kernels.STOPPED:
+        if status == Ascent.STOPPED:
             raise Stopped
-        if status == _kernels.ILL_DEFINED:
+        if status == Ascent.ILL_DEFINED:
             raise IllDefined(ILL_DEFINED)
-        return (shares, moved, moved[0], entropy) if status else None
+        return None if status else (shares, moved, moved[0], entropy)
 
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters):

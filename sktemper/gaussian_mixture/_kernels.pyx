@@ -340,10 +340,6 @@ def distances_to_seeds(
     return sums
 
 
-#: Ends of `best_split`.
-STOPPED, ILL_DEFINED = SPLIT_STOPPED, SPLIT_ILL_DEFINED
-
-
 def best_split(
     const floating[:, ::1] samples,
     const floating[:, ::1] coordinates,
@@ -363,7 +359,7 @@ def best_split(
 
     ``kinds`` are numbers of the covariance type and of its law, and ``numbers`` the
     concentration of the weights and the number of samples of the component.
-    Returns the status and the increase of the entropy of the shares.
+    Returns the status, see `Ascent`, and the increase of the entropy of the shares.
     """
     cdef split_block block
     cdef int status

@@ -174,26 +174,27 @@ static intptr_t NAME(large_splits)(const split_block *s, intptr_t n, double *ent
     return n_kept;
 }
 
-/* Finds the best split; returns its status, see `_blocks.h`. */
+/* Finds the best split; returns the status, `ASCENT_GIVEN_UP` if there is none. */
 LOOP int NAME(gaussian_split)(split_block *s)
 {
     ascent_block *b = &s->ascent;
     const intptr_t D = b->n_features;
     double entropies[SPLITS] = {0}, values[SPLITS], most = -HUGE_VAL;
-    intptr_t n = SPLITS, found = SPLIT_NONE;
+    intptr_t n = SPLITS;
+    int status = ASCENT_GIVEN_UP;
     divide_room(b);
     REAL *shares = s->shares;
     for (intptr_t i = 0; i < b->n_samples; i++)
         shares[i] = 1;
     if (NAME(split_moments)(s, 1, 1))
-        return SPLIT_STOPPED;
+        return ASCENT_STOPPED;
     principal_axes(D, b->moments, b->matrices, b->vector, s->axes);
     NAME(split_along)(s, n, b->moments);
     for (int round = 0; round < SPLIT_ROUNDS; round++) {
         double *statistics = s->statistics;
         intptr_t best = 0, first = 0;
         if (NAME(split_moments)(s, 0, n))
-            return SPLIT_STOPPED;
+            return ASCENT_STOPPED;
         for (intptr_t a = 0; a < n; a++)
             split_statistics(b, b->moments + a * b->n_moments, statistics + a * b->natural);
         n = NAME(large_splits)(s, n, entropies, statistics);
@@ -201,7 +202,7 @@ LOOP int NAME(gaussian_split)(split_block *s)
             break;
         if (split_evidence(s, n, statistics, values)
             || !NAME(ascent_tables)(b, b->new_weights, &b->now))
-            return SPLIT_ILL_DEFINED;
+            return ASCENT_ILL_DEFINED;
         for (intptr_t a = 0; a < n; a++) {
             values[a] += entropies[a];
             best = values[a] > values[best] ? a : best;
@@ -209,7 +210,7 @@ LOOP int NAME(gaussian_split)(split_block *s)
         if (!(values[best] > most + SPLIT_ROUNDING))
             break;
         most = values[best];
-        found = SPLIT_FOUND;
+        status = ASCENT_DONE;
         s->entropy = entropies[best];
         memcpy(s->moved, statistics + best * b->natural, (size_t)b->natural * sizeof(double));
         for (intptr_t i = 0; i < b->n_samples; i++)
@@ -219,7 +220,7 @@ LOOP int NAME(gaussian_split)(split_block *s)
             n = 1;
         }
         if (round < SPLIT_ROUNDS - 1 && NAME(next_shares)(s, first, n, entropies))
-            return SPLIT_STOPPED;
+            return ASCENT_STOPPED;
     }
-    return (int)found;
+    return status;
 }

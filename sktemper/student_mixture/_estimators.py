@@ -28,19 +28,15 @@ from ..gaussian_mixture._estimators import (
     rows_by_pattern,
     start_and_floor,
 )
+from ..gaussian_mixture._priors import LEARNED
 from ..noise import GradientNoise
 from ..tempering import Tempering
 from ._model import LEAST, StudentMixtureModel
 from ._predictive import log_student
 
 #: Parameters of the Gaussian mixture that are not parameters here.
-LEARNED_PRIORS = {
-    "priors": "learned",
-    "mean_prior": None,
-    "mean_precision_prior": None,
-    "covariance_prior": None,
-    "degrees_of_freedom_prior": None,
-}
+LEARNED_PRIORS = {"priors": "learned", "mean_prior": None}
+LEARNED_PRIORS |= {f"{part}_prior": None for part in LEARNED}
 
 
 def _absent(estimator):
