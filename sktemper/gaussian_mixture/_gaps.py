@@ -445,17 +445,12 @@ class WithGaps:
 
     def _only(self, usual, k):
         """Return the parameters of component k alone."""
-        K = len(usual.means)
-        freedom = np.broadcast_to(usual.freedom, (K,))[k : k + 1]
-        factors = usual.factors
-        if not self.covariance.is_common:
-            factors = factors[k : k + 1]
-        return usual._replace(
-            precision=usual.precision[k : k + 1],
-            means=usual.means[k : k + 1],
-            freedom=freedom,
-            factors=factors,
-        )
+        own, parts = slice(k, k + 1), {}
+        for name in ("precision", "means", "freedom", "factors"):
+            value = getattr(usual, name)
+            is_shared = self.covariance.is_common and name in ("freedom", "factors")
+            parts[name] = value if is_shared else value[own]
+        return usual._replace(**parts)
 
 
 class GaussianWithGaps(WithGaps, GaussianFamily):
