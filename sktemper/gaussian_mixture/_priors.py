@@ -229,20 +229,24 @@ def kernel_priors(model, hyper):
         (*family.covariance.kinds, sticks, learned, hyper.is_diagonal),
         hyper.weight_concentration,
         hyper.mean - hyper.origin,
-        np.hstack(
-            [hyper.mean_precision, hyper.degrees_of_freedom, np.ravel(hyper.covariance)]
-        ).astype(np.float64),
+        np.concatenate(
+            [
+                [hyper.mean_precision, hyper.degrees_of_freedom],
+                np.ravel(hyper.covariance),
+            ]
+        ),
         model.freedom_of(hyper).copy() if family.has_scales else None,
     )
 
 
 def with_learned(hyper, priors):
     """Return priors with the learned parts of `kernel_priors`."""
-    precision, freedom, *covariance = priors[3]
+    *_, learned, _ = priors
+    covariance = learned[2:].reshape(np.shape(hyper.covariance))
     return hyper._replace(
-        mean_precision=float(precision),
-        degrees_of_freedom=float(freedom),
-        covariance=np.reshape(covariance, np.shape(hyper.covariance))[()],
+        mean_precision=float(learned[0]),
+        degrees_of_freedom=float(learned[1]),
+        covariance=covariance.copy() if covariance.ndim else covariance[()],
     )
 
 
