@@ -345,72 +345,10 @@ def test_200_components(structured, missing):
 # -- the bound -------------------------------------------------------------------------
 
 
-def expectation(function, mean, covariance):
-    """Return E f(mu) under a Gaussian, by quadrature that is exact for quadratic f."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(3)
-    factor = np.linalg.cholesky(covariance)
-    total = 0.0
-    for choice in itertools.product(range(3), repeat=len(mean)):
-        choice = list(choice)
-        share = (weights[choice] / np.sqrt(2 * np.pi)).prod()
-        total += share * function(mean + factor @ nodes[choice])
-    return total
-
-
 def log_normal(x, mean, variance):
     return (
         -0.5 * np.log(2 * np.pi * variance) - (np.asarray(x) - mean) ** 2 / 2 / variance
     )
-
-
-def enumerated_bound(X, nu, means, covariance, hyper, powers):
-    """p E log p(mu) - E log q(mu) + E[b log p(x, z | mu) - log q(z)], term by term."""
-    n, d, k = len(X), X.shape[1], len(means)
-    bound = 0.0
-    for j in range(d):
-        inverse, (_, log_det) = np.linalg.inv(covariance), np.linalg.slogdet(covariance)
-
-        def prior_less_posterior(mu, j=j, inverse=inverse, log_det=log_det):
-            off = mu - means[:, j]
-            log_q = -0.5 * (k * np.log(2 * np.pi) + log_det + off @ inverse @ off)
-            log_p = log_normal(mu, 0.0, hyper.component_variance).sum()
-            return powers.prior * log_p - log_q
-
-        bound += expectation(prior_less_posterior, means[:, j], covariance)
-    powers_of_rows = np.broadcast_to(powers.local, n)
-    prior = hyper.inclusion_probability
-    for i, z in itertools.product(range(n), itertools.product([0, 1], repeat=k)):
-        z = np.array(z)
-        q = np.where(z == 1, nu[i], 1 - nu[i]).prod()
-        log_p = np.log(np.where(z == 1, prior, 1 - prior)).sum()
-        for j in range(d):
-            log_p += expectation(
-                lambda mu, i=i, j=j, z=z: log_normal(
-                    X[i, j], z @ mu, hyper.noise_variance
-                ),
-                means[:, j],
-                covariance,
-            )
-        bound += powers_of_rows[i] * q * log_p - xlogy(q, q)
-    return bound
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("structured", [True, False])
-@pytest.mark.parametrize("name", [*POWERS, "samples"])
-def test_the_bound_is_that_of_the_definition(name, structured):
-    X, model, components = problem(n=3, d=2, k=3, structured=structured, max_iter=1)
-    powers = POWERS.get(name, Powers(0.7, 1.0, np.array([0.2, 1.0, 0.5])))
-    hyper = model.initial_hyper(X)
-    step = local(model, X, components, powers)
-    bound = step.bound + model.global_bound(components, hyper, powers)
-    covariance = np.linalg.inv(components.precision)
-    if not structured:
-        covariance = np.diag(1 / np.diag(components.precision))
-    expected = enumerated_bound(
-        X, step.local_parameters, components.means(), covariance, hyper, powers
-    )
-    assert bound == pytest.approx(expected, rel=1e-12)
 
 
 # -- the normaliser --------------------------------------------------------------------

@@ -6,19 +6,15 @@ import warnings
 import numpy as np
 import pytest
 from fits import fitted_model
-from scipy import integrate
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
-    AnnealedGaussianMixture,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
-    datasets,
 )
-from sktemper._families._mixture import MixtureModel
 from sktemper.gaussian_mixture._gaps import GappedRows
 
 #: Covariance types, with learned priors (Gamma) and scikit-learn's priors (Wishart).
@@ -100,53 +96,6 @@ def test_expectations_are_integrals_over_the_gaps(covariance_type, priors, row):
         np.testing.assert_allclose(found[1], expected[1], atol=1e-6, rtol=1e-7)
 
 
-@pytest.mark.every(7)
-@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
-def test_scores_are_integrals_of_the_predictive_density(covariance_type, priors):
-    mixture, _, _ = fitted(covariance_type, priors)
-
-    def density(value):
-        row = np.where(np.isnan(ROW_1), value, ROW_1)
-        return np.exp(mixture.score_samples(row[None])[0])
-
-    # divide the integral around the peak, which is narrow
-    peaks = mixture.impute(ROW_1[None])[0, 1] + np.array([-30, -3, 0, 3, 30])
-    pieces = [(-np.inf, peaks[0]), *zip(peaks, peaks[1:], strict=False)]
-    pieces.append((peaks[-1], np.inf))
-    integral = sum(
-        integrate.quad(density, *piece, epsabs=0, epsrel=1e-8)[0] for piece in pieces
-    )
-    (score,) = mixture.score_samples(ROW_1[None])
-    assert score == pytest.approx(np.log(integral), abs=1e-6)
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
-def test_the_bound_rises_to_a_stationary_point(covariance_type, priors, monkeypatch):
-    """At convergence, the parameters are best for the expected statistics."""
-    monkeypatch.setattr(MixtureModel, "final_order", lambda *fitted: None)
-    _, X, _ = clusters()
-    given = {"mean_precision_prior": 1.0, "covariance_prior": None}
-    if priors == "learned" and covariance_type != "tied":
-        shape = {"full": np.eye(3), "diag": np.ones(3), "spherical": 1.0}
-        given["covariance_prior"] = 5.0 * shape[covariance_type]
-        given["degrees_of_freedom_prior"] = 5.0
-    mixture = TemperedGaussianMixture(
-        3,
-        covariance_type=covariance_type,
-        priors=priors,
-        tempering=None,
-        max_iter=2000,
-        tol=1e-9,
-        random_state=0,
-        **given,
-    ).fit(X)
-    bounds = np.array(mixture.lower_bounds_)
-    assert mixture.converged_
-    assert (np.diff(bounds) > -1e-8).all()
-    assert mixture.lower_bound(X) == pytest.approx(bounds[-1], abs=1e-6)
-
-
 @pytest.mark.filterwarnings("ignore:reg_covar=1e-06 is added")
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type):
@@ -159,25 +108,6 @@ def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type)
         mixture.fit(1e-3 * X)
     assert (np.diff(mixture.lower_bounds_) > -1e-8).all()
     assert len(mixture.lower_bounds_) > 5
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
-def test_clusters_are_found_despite_gaps(covariance_type):
-    correlation = 0.3 * (covariance_type in ("full", "tied"))
-    X, gapped, y = clusters(200, 6, gaps=0.2, correlation=correlation)
-    settings = {"tol": 0.2, "max_iter": 40, "random_state": 0}
-    mixture = AnnealedGaussianMixture(
-        4, covariance_type=covariance_type, moves="split_merge", **settings
-    )
-    mixture.fit(gapped)
-    assert adjusted_rand_score(y, mixture.labels_) > 0.9
-    assert mixture.n_active_components_ == 3
-    missing = np.isnan(gapped)
-    filled = mixture.impute(gapped)
-    np.testing.assert_array_equal(filled[~missing], gapped[~missing])
-    error = np.sqrt(np.mean((filled - X)[missing] ** 2))
-    assert error < 0.6 * X[missing].std()
 
 
 def blocks(seed):
@@ -255,28 +185,6 @@ def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
     # a low memory limit divides blocks
     monkeypatch.setattr("sktemper.gaussian_mixture._gaps.MOST_ELEMENTS", 3000)
     np.testing.assert_array_equal(found, one.predict_proba(X))
-
-
-def test_collections_on_disk(tmp_path):
-    _, X, _ = clusters(200)
-    mixture = TemperedGaussianMixture(3, tempering=None, random_state=0, tol=0.1)
-    data = datasets.write_dense(tmp_path / "X", [X[:120], X[120:]])
-    one, other = clone(mixture).fit(X), clone(mixture).fit(data)
-    assert one.lower_bound_ == pytest.approx(other.lower_bound_, rel=1e-9)
-    np.testing.assert_array_equal(one.predict_proba(X), one.predict_proba(data))
-
-
-def test_batches_and_single_precision():
-    _, X, y = clusters(900)
-    X = X.astype(np.float32)
-    mixture = TemperedGaussianMixture(3, random_state=0, total_samples=900)
-    for _ in range(4):
-        for start in range(0, 900, 300):
-            mixture.partial_fit(X[start : start + 300])
-    found = mixture.predict_proba(X)
-    assert found.dtype == np.float32
-    assert mixture.impute(X).dtype == np.float32
-    assert adjusted_rand_score(y, found.argmax(axis=1)) > 0.5
 
 
 def test_rows_without_any_value_and_columns_without_any():

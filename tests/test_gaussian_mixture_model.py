@@ -95,23 +95,6 @@ def tempered_bound(model, X, globals_, hyper, powers):
     return step.bound + model.global_bound(globals_, hyper, powers)
 
 
-def as_matrix(value, d):
-    """Return a full matrix from the form of a covariance type."""
-    value = np.asarray(value, dtype=float)
-    return value if value.ndim == 2 else np.diag(np.broadcast_to(value, d))
-
-
-def full_parameters(model, globals_, hyper):
-    """Return kappa, means, full inverse scale matrices and nu of each component."""
-    K, d, q = model.n_components, model.n_features, model.usual(globals_)
-    tied = np.ndim(q.freedom) == 0
-    inverse_scales = [
-        as_matrix(q.inverse_scale if tied else q.inverse_scale[k], d) for k in range(K)
-    ]
-    freedom = np.broadcast_to(q.freedom, K)
-    return q.precision, q.means + hyper.origin, np.array(inverse_scales), freedom
-
-
 # -- the kernel ------------------------------------------------------------------------
 
 
@@ -355,38 +338,6 @@ def test_empty_components_need_no_kernel(
         np.testing.assert_allclose(one, other, rtol=1e-15, atol=1e-280)
 
 
-@each_type
-@each_prior
-def test_statistics_are_weighted_sums(covariance_type, weight_prior):
-    model, X = model_of(covariance_type, weight_prior, reg_covar=0.01), clusters()[::3]
-    hyper, globals_ = begun(model, clusters())
-    random = np.random.default_rng(0)
-    powers = Powers(1.0, random.uniform(0.1, 1, 20), random.uniform(0.1, 1, 20))
-    weights = random.normal(1, 1, 20)
-    step = local(model, X, globals_, hyper, powers, weights)
-    shares = step.local_parameters * (weights * powers.statistics)[:, None]
-    counts, x = shares.sum(axis=0), X - hyper.origin
-    matrices = np.einsum("nk,ni,nj->kij", shares, x, x)
-    matrices += 0.01 * counts[:, None, None] * np.eye(3)
-    expected = {
-        "full": matrices,
-        "tied": matrices.mean(axis=0),
-        "diag": np.diagonal(matrices, axis1=1, axis2=2),
-        "spherical": np.trace(matrices, axis1=1, axis2=2) / 3,
-    }[covariance_type]
-    got, told = model.family.split(step.statistics.components), step.statistics
-    size = dict(rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(got.precision, counts, **size)
-    np.testing.assert_allclose(got.means, shares.T @ x, **size)
-    np.testing.assert_allclose(got.second, expected, **size)
-    freedom = counts.mean() if covariance_type == "tied" else counts
-    np.testing.assert_allclose(got.freedom, freedom, **size)
-    behind = [counts[j + 1 :].sum() for j in range(4)]
-    sticks = np.transpose([counts, behind])
-    dirichlet = weight_prior == "dirichlet_distribution"
-    np.testing.assert_allclose(told.weights, counts if dirichlet else sticks, **size)
-
-
 # -- scikit-learn ----------------------------------------------------------------------
 
 PARAMETERS = (
@@ -454,82 +405,10 @@ def test_fits_are_those_of_scikit_learn(covariance_type, weight_prior, init_para
 # -- the bound -------------------------------------------------------------------------
 
 
-def expected_log_weights(model, globals_, hyper):
-    """E log pi, E log p(weights) and E log q(weights), from scipy's entropies."""
-    K, c = model.n_components, hyper.weight_concentration
-    alpha = np.asarray(model.weights.concentration(globals_.weights))
-    if alpha.ndim == 1:
-        logs = psi(alpha) - psi(alpha.sum())
-        prior = stats.dirichlet(np.full(K, c)).logpdf(np.full(K, 1 / K))
-        prior += (c - 1) * (logs - np.log(1 / K)).sum()
-        return logs, prior, -stats.dirichlet(alpha).entropy()
-    a, b = alpha
-    taken, left = psi(a) - psi(a + b), psi(b) - psi(a + b)
-    logs = taken + np.concatenate([[0], np.cumsum(left)[:-1]])
-    prior = stats.beta(1, c).logpdf(0.5) + (c - 1) * (left - np.log(0.5))
-    return logs, prior.sum(), -stats.beta(a, b).entropy().sum()
-
-
 def expected_log_determinants(scales, freedom):
     d = scales.shape[-1]
     halves = 0.5 * (freedom[:, None] - np.arange(d))
     return psi(halves).sum(axis=1) + d * np.log(2) + np.linalg.slogdet(scales)[1]
-
-
-def bound_of_the_definition(model, X, shares, globals_, hyper, powers):
-    """p E log p(globals) - E log q(globals) + sum_i b_i E log p(x, z) + entropy."""
-    d, p = model.n_features, powers.prior
-    kappa, means, inverse_scales, freedom = full_parameters(model, globals_, hyper)
-    scales = np.linalg.inv(inverse_scales)
-    log_weights, log_prior, log_q = expected_log_weights(model, globals_, hyper)
-    log_dets = expected_log_determinants(scales, freedom)
-    prior_scale = np.linalg.inv(as_matrix(hyper.covariance, d))
-    bound = p * log_prior - log_q
-    powers_of_rows = np.broadcast_to(powers.local, len(X))
-    for k in range(model.n_components):
-        precision = freedom[k] * scales[k]
-        excess = log_dets[k] - np.linalg.slogdet(precision)[1]
-        prior = stats.wishart(hyper.degrees_of_freedom, prior_scale).logpdf(precision)
-        prior += 0.5 * (hyper.degrees_of_freedom - d - 1) * excess
-        bound += p * prior + stats.wishart(freedom[k], scales[k]).entropy()
-        covariance = np.linalg.inv(precision)
-        prior = stats.multivariate_normal(
-            hyper.mean, covariance / hyper.mean_precision
-        ).logpdf(means[k])
-        prior += 0.5 * excess - 0.5 * d * hyper.mean_precision / kappa[k]
-        log_q = 0.5 * d * np.log(kappa[k] / (2 * np.pi)) + 0.5 * log_dets[k] - 0.5 * d
-        bound += p * prior - log_q
-        logs = stats.multivariate_normal(means[k], covariance).logpdf(X)
-        logs = logs + 0.5 * excess - 0.5 * d / kappa[k] + log_weights[k]
-        bound += shares[:, k] @ (powers_of_rows * logs)
-        bound -= shares[:, k] @ np.log(np.maximum(shares[:, k], 1e-300))
-    return bound
-
-
-POWERS = {
-    "plain": Powers(),
-    "local_step": Powers(1.0, 1.0, 0.4),
-    "likelihood": Powers(1.0, 0.4, 0.4),
-    "posterior": Powers(0.4, 0.4, 0.4),
-    "samples": Powers(0.7, 1.0, np.linspace(0.05, 1.0, 12)),
-}
-
-
-@pytest.mark.every(5)
-@each_type
-@each_prior
-@pytest.mark.parametrize("powers", POWERS.values(), ids=POWERS)
-def test_the_bound_is_that_of_the_definition(covariance_type, weight_prior, powers):
-    model = model_of(covariance_type, weight_prior)
-    hyper, globals_ = begun(model, clusters())
-    X = clusters()[::5]
-    step = local(model, X, globals_, hyper, powers)
-    bound = step.bound + model.global_bound(globals_, hyper, powers)
-    expected = bound_of_the_definition(
-        model, X, step.local_parameters, globals_, hyper, powers
-    )
-    assert bound == pytest.approx(expected, rel=1e-11)
-    assert step.bound == pytest.approx(step.row_bounds.sum())
 
 
 # -- normalisers and predictive densities ----------------------------------------------
@@ -606,30 +485,6 @@ def test_priors_of_the_partition():
     for bad in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(ValueError, match="partition_priors"):
             of(bad)
-
-
-@each_type
-@each_prior
-@pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-10), (np.float32, 3e-5)])
-def test_scores_are_the_predictive_density(covariance_type, weight_prior, dtype, tol):
-    model = model_of(covariance_type, weight_prior, dtype=dtype)
-    X = clusters().astype(dtype)
-    hyper, globals_ = begun(model, X)
-    scores, n = model.predictive_scores(X, model.prepare(globals_, hyper))
-    assert (n == 1).all() and n.shape == scores.shape
-    weights = model.weights.mean(globals_.weights)
-    kappa, means, inverse_scales, freedom = full_parameters(model, globals_, hyper)
-    logs = [
-        np.log(weights[k])
-        + stats.multivariate_t(
-            means[k],
-            inverse_scales[k] * (kappa[k] + 1) / kappa[k] / (freedom[k] - 2),
-            freedom[k] - 2,
-        ).logpdf(X.astype(float))
-        for k in range(4)
-    ]
-    expected = logsumexp(logs, axis=0)
-    np.testing.assert_allclose(scores, expected, rtol=tol, atol=tol)
 
 
 @pytest.mark.every(11)

@@ -548,40 +548,6 @@ def test_the_local_step_is_the_formula(rank, biases, dtype, tol, powers, noisy):
         np.testing.assert_allclose(covariance, expected[1], **size)
 
 
-def test_statistics_add_up():
-    """Statistics of many blocks, with any items, have the same sum if merged."""
-    X = ratings_of(40)
-    model = model_of()
-    hyper, globals_ = begun(model, X)
-    weights = np.random.default_rng(0).uniform(0, 2, known_of(X)[2].size)
-    ends = np.concatenate([[0], np.cumsum((~np.isnan(X)).sum(axis=1))])
-    whole = local(model, X, globals_, hyper, unit_noise=weights)
-    cuts = [*range(0, 40, 3), 40]
-    parts = [
-        local(model, X[a:b], globals_, hyper, unit_noise=weights[slice(*ends[[a, b]])])
-        for a, b in zip(cuts, cuts[1:], strict=False)
-    ]
-    total = sum(parts[1:], start=parts[0])
-    assert len(total.statistics.parts) <= 9
-    assert total.bound == pytest.approx(whole.bound)
-    assert total.n_observed == whole.n_observed
-    for scale in (1.0, 2.5):
-        one, two = (
-            model.target_parameters(step.statistics.scaled(scale), 1, Powers(), hyper)
-            for step in (whole, total)
-        )
-        np.testing.assert_allclose(one, two, rtol=1e-11, atol=1e-11)
-        learned = [
-            model.update_hyper(
-                hyper, globals_, step.statistics.scaled(scale), 1.0, 1.0, Powers()
-            )
-            for step in (whole, total)
-        ]
-        assert learned[0].noise_variance == pytest.approx(learned[1].noise_variance)
-        for a, b in zip(learned[0].users, learned[1].users, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-10)
-
-
 # -- expectations, evidence ------------------------------------------------------------
 
 
@@ -611,27 +577,6 @@ def test_with_known_items_the_bound_is_the_evidence(biases, b):
         ).logpdf(row[known])
         expected = evidence + len(known) * constant
         assert bound == pytest.approx(expected, rel=1e-7, abs=1e-7)
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("y", [0.3, 4.0])
-def test_the_bound_is_below_the_evidence(y):
-    """The evidence of one rating by one user is an integral over both factors."""
-    model = model_of(1, 1, biases=False, component_variance=1.2, noise_variance=0.5)
-    X = np.array([[y]])
-    hyper = model.initial_hyper(X)._replace(global_mean=0.0)
-    globals_ = model.initial_globals(X, np.random.RandomState(0), hyper)
-    for _ in range(200):
-        step = local(model, X, globals_, hyper)
-        globals_ = model.step(globals_, step.statistics, 1.0, Powers(), 1.0, hyper)
-
-    def density(v):  # joint density of y and v, with u integrated out
-        return (stats.norm(0, np.sqrt(1.2 * v**2 + 0.5)).pdf(y)) * prior(v)
-
-    prior = stats.norm(0, np.sqrt(1.2)).pdf
-    evidence, _ = quad(density, -20, 20, points=[0])
-    gap = np.log(evidence) - tempered_bound(model, X, globals_, hyper)
-    assert 0 < gap < 1.5
 
 
 def test_the_partition_is_an_integral():
@@ -693,21 +638,6 @@ def test_the_bound_never_falls_at_temperatures_of_ratings():
     b = np.random.default_rng(0).uniform(0.1, 1, known_of(X)[2].size)
     bounds = bounds_of(model_of(**FIXED), X, Powers(1.0, b, b))
     assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
-
-
-@each_biases
-@each_power
-def test_the_bound_has_every_constant(biases, powers):
-    model, X = model_of(biases=biases), ratings_of()
-    hyper, globals_ = begun(model, X)
-    items = items_of(model, globals_)
-    powers = powers_for(powers, known_of(X)[2].size)
-    _, bounds, _ = oracle_users(model, X, items, hyper, powers, 1.0)
-    expected = bounds.sum() + sum(
-        oracles.gaussian_bound(item, hyper.items, powers.prior) for item in items
-    )
-    got = tempered_bound(model, X, globals_, hyper, powers)
-    assert got == pytest.approx(expected, rel=1e-12)
 
 
 def test_dense_vectors_are_the_parameters():
@@ -1078,30 +1008,6 @@ def test_each_user_has_a_noise_variance(exactly, biases, name):
         )
         np.testing.assert_allclose(mean, item[0], rtol=1e-7)
         np.testing.assert_allclose(covariance, item[1], rtol=1e-7, atol=1e-12)
-
-
-def test_the_shape_of_the_noise_is_learned():
-    model, X = model_of(user_noise=True), ratings_of(30)
-    hyper, globals_ = begun(model, X)
-    step = local(model, X, globals_, hyper)
-    learned = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
-    rated = (~np.isnan(X)).any(axis=1)
-    noise = step.local_parameters[rated, -2:]
-    found = minimize_scalar(
-        lambda x: -sum(oracles.gamma_bound(one, np.exp(x), 1.0) for one in noise),
-        bounds=np.log([1.5, 1e4]),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    assert learned.noise_shape == pytest.approx(np.exp(found.x), rel=1e-4)
-    assert 1.6 < learned.noise_shape < 1e3
-    part = model.update_hyper(hyper, globals_, step.statistics, 1.0, 0.25, Powers())
-    assert part.noise_shape == pytest.approx(
-        0.75 * hyper.noise_shape + 0.25 * learned.noise_shape
-    )
-    given = model_of(user_noise=True, **FIXED)
-    same = given.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
-    assert same.noise_shape == hyper.noise_shape
 
 
 @pytest.mark.deep

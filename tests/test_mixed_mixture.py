@@ -249,15 +249,6 @@ def test_a_constant_of_a_chosen_normal_kind_is_named():
 # -- the estimators --------------------------------------------------------------------
 
 
-def test_weights_are_repetitions():
-    X, _ = survey(200)
-    weight = np.random.default_rng(0).integers(0, 3, len(X))
-    mixture = AnnealedMixedMixture(3, random_state=0)
-    weighted = clone(mixture).fit(X, sample_weight=weight)
-    repeated = clone(mixture).fit(X.loc[X.index.repeat(weight)])
-    assert weighted.lower_bound_ == pytest.approx(repeated.lower_bound_, rel=1e-6)
-
-
 def test_a_stream_has_the_categories_that_were_declared():
     X, y = survey(3000)
     first = X[(X["drink"] != "water") & (X["likert"] != 5)][:200]
@@ -291,15 +282,6 @@ def test_yes_and_no_alone_are_the_mixture_of_bernoullis():
     )
 
 
-def test_temperatures_are_inferred():
-    X, y = survey()
-    mixture = TemperedMixedMixture(
-        6, kinds={"visits": "poisson"}, moves="split_merge", random_state=0
-    ).fit(X)
-    assert mixture.temperature_ == pytest.approx(1.0, abs=0.01)
-    assert adjusted_rand_score(y, mixture.labels_) > 0.8
-
-
 @pytest.mark.parametrize("bad", [0.3, (0.1, -1.0), (1.0, np.nan)])
 def test_log_c_takes_a_pair_of_priors(bad):
     X = mixed_of(200)
@@ -318,21 +300,6 @@ def test_log_c_takes_a_pair_of_priors(bad):
     np.testing.assert_array_equal(own, log_c("global"))
     with pytest.raises(ValueError, match="concentrations of weights and of options"):
         log_c(bad)
-
-
-def test_the_unit_of_a_column_multiplies_the_integrals_of_its_powers():
-    """The integral of (p(x / s) / s)^b over x is s^(1 - b) times that of p^b."""
-    ladder = np.array([1.0, 0.5, 0.1])
-    X = np.random.default_rng(0).normal(size=(50, 1))
-    logs = []
-    for scale in (1.0, 3.0):
-        columns = (Column("gaussian", location=2.0, scale=scale),)
-        model = MixedMixtureModel(2, 1, columns=columns)
-        hyper = model.initial_hyper(2.0 + scale * X)
-        partition = model.log_partition(ladder, hyper, np.random.default_rng(1))
-        logs.append(partition.of_rows(np.ones(1))[0])
-    expected = (1.0 - ladder) * np.log(3.0)
-    np.testing.assert_allclose(logs[1] - logs[0], expected, atol=1e-12)
 
 
 def test_priors_of_columns_have_their_own_means_and_variances():
@@ -756,17 +723,6 @@ def test_text_that_comes_as_numbers_is_no_code():
     )
     with pytest.warns(UserWarning, match=r"'a': \[0\]; Column 'b': \[0\]"):
         mixture.predict_proba(numbers - 1)
-
-
-def test_a_row_does_not_depend_on_the_rows_beside_it():
-    X = two_columns(["1", "x", 0, True, None])
-    X.loc[5, "b"] = np.nan
-    mixture = few_steps().fit(X.assign(a=two_columns(["1", "x"])["a"]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        together = mixture.predict_proba(X)
-        alone = [mixture.predict_proba(X[i : i + 1])[0] for i in range(10)]
-    np.testing.assert_allclose(together[:10], alone, rtol=1e-12)
 
 
 def test_rows_in_lists_keep_the_types_of_columns():

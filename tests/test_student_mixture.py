@@ -86,36 +86,6 @@ def test_bounds_of_rows_are_integrals_over_scales(covariance_type, powers):
     np.testing.assert_allclose(step.local_parameters, shares, atol=1e-7)
 
 
-@pytest.mark.every(3)
-@each_type
-def test_scores_are_integrals_over_scales(covariance_type):
-    """Given a scale, a row has the predictive density of a Gaussian component."""
-    mixture, model, prepared = fitted(covariance_type)
-    X, _ = tailed(1, 6, [[0, 0], [4, 1]], 2.0)
-    X[0] += 1e3
-    family, usual = model.family_of(mixture.state_.hyper), prepared.tables.usual
-    freedom = mixture.degrees_of_freedom_
-
-    def log_density(u):
-        # (kappa + 1) / kappa becomes 1 / u + 1 / kappa
-        kappa = 1.0 / (1.0 / u + 1.0 / usual.precision - 1.0)
-        tables = prepared.tables._replace(usual=usual._replace(precision=kappa))
-        prior = gamma.logpdf(u, freedom / 2, scale=2 / freedom)
-        return family.log_predictive(X, tables) + prior
-
-    logs = over_scales(log_density) + np.log(mixture.weights_)
-    expected = logsumexp(logs, axis=1)
-    np.testing.assert_allclose(mixture.score_samples(X), expected, rtol=1e-6)
-
-
-def test_far_rows_have_the_density_of_the_tail():
-    X = np.random.default_rng(0).normal(size=(12, 1))
-    mixture = AnnealedStudentMixture(1, random_state=0).fit(X)
-    found = mixture.score_samples([[1e6], [1e8], [1e9], [1e10]])
-    expected = [-204.8815379, -278.5642613, -315.4056227, -352.2469842]
-    np.testing.assert_allclose(found, expected, rtol=1e-8)
-
-
 @pytest.mark.parametrize("model", [AnnealedGaussianMixture, AnnealedStudentMixture])
 def test_empty_sticks_have_finite_logarithms(model):
     X, _ = tailed(0, 90, [[0, 0], [9, 1]], 5.0)
