@@ -7,6 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
     AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+    TemperedGaussianMixture,
 )
 from sktemper.gaussian_mixture._starts import (
     floors,
@@ -17,6 +19,7 @@ from sktemper.gaussian_mixture._starts import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
 
+ONE_FACTOR = [1e-6, 2.0**-13, 1e6]
 FACTORS = np.array([1e-6, 1e3, 1e6, 3e-2])
 
 
@@ -30,6 +33,28 @@ def clusters(n_samples=300):
 def fit(X, cls=AnnealedGaussianMixture, sample_weight=None, **settings):
     mixture = cls(7, random_state=0, max_iter=20, **settings)
     return mixture.fit(X, sample_weight=sample_weight)
+
+
+def assert_same(one, other, X, factors):
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    expected = one.lower_bound(X) - np.log(np.full(X.shape, factors)).sum()
+    assert other.lower_bound(X * factors) == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.every(11)
+@pytest.mark.parametrize(
+    "cls", [AnnealedGaussianMixture, TemperedGaussianMixture, SVIPlusGaussianMixture]
+)
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("init", ["kmeans", "k-means++", "random", "random_from_data"])
+def test_units_change_no_labels(cls, covariance_type, init):
+    X, _ = clusters()
+    settings = {"covariance_type": covariance_type, "init_params": init, "cls": cls}
+    one = fit(X, **settings)
+    for factor in ONE_FACTOR:
+        assert_same(one, fit(X * factor, **settings), X, factor)
+    if covariance_type != "spherical":
+        assert_same(one, fit(X * FACTORS, **settings), X, FACTORS)
 
 
 def test_floors_ignore_outliers_and_have_the_units_of_the_columns():

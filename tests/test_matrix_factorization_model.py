@@ -1010,6 +1010,30 @@ def test_each_user_has_a_noise_variance(exactly, biases, name):
         np.testing.assert_allclose(covariance, item[1], rtol=1e-7, atol=1e-12)
 
 
+def test_the_shape_of_the_noise_is_learned():
+    model, X = model_of(user_noise=True), ratings_of(30)
+    hyper, globals_ = begun(model, X)
+    step = local(model, X, globals_, hyper)
+    learned = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+    rated = (~np.isnan(X)).any(axis=1)
+    noise = step.local_parameters[rated, -2:]
+    found = minimize_scalar(
+        lambda x: -sum(oracles.gamma_bound(one, np.exp(x), 1.0) for one in noise),
+        bounds=np.log([1.5, 1e4]),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    assert learned.noise_shape == pytest.approx(np.exp(found.x), rel=1e-4)
+    assert 1.6 < learned.noise_shape < 1e3
+    part = model.update_hyper(hyper, globals_, step.statistics, 1.0, 0.25, Powers())
+    assert part.noise_shape == pytest.approx(
+        0.75 * hyper.noise_shape + 0.25 * learned.noise_shape
+    )
+    given = model_of(user_noise=True, **FIXED)
+    same = given.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
+    assert same.noise_shape == hyper.noise_shape
+
+
 @pytest.mark.deep
 def test_held_out_ratings_have_heavy_tails(exactly):
     """Their density is a Student-t, whose width has the uncertainty of all parts."""
