@@ -43,7 +43,7 @@ def assert_same(one, other, X, factors):
 
 @pytest.mark.every(11)
 @pytest.mark.parametrize(
-    "cls", [AnnealedGaussianMixture, TemperedGaussianMixture, SVIPlusGaussianMixture]
+    "cls", [TemperedGaussianMixture, AnnealedGaussianMixture, SVIPlusGaussianMixture]
 )
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 @pytest.mark.parametrize("init", ["kmeans", "k-means++", "random", "random_from_data"])
