@@ -14,7 +14,7 @@ from sktemper import (
 )
 from sktemper.gaussian_mixture import _ascent, _choice
 from sktemper.moves import SplitMergeMoves
-from sktemper.plotting import _ellipses
+from sktemper.plotting import _mixtures
 
 QUICK = dict(n_components=4, covariance_type="auto", random_state=0)
 FEW = SplitMergeMoves(3)
@@ -343,5 +343,5 @@ def test_a_new_fit_chooses_again_and_an_error_leaves_the_old_fit(diagonal):
 
 
 def test_ellipses_of_the_chosen_type(diagonal):
-    drawn = _ellipses._full_covariances(diagonal[1])
+    drawn = _mixtures._full_covariances(diagonal[1])
     np.testing.assert_array_equal(drawn, diagonal[1].covariances_)

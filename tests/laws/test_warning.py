@@ -23,12 +23,11 @@ N_DRAWS = 4 if LENGTH == 1 else 8 * LENGTH
 N_QUICK = 11
 FALSE_ALARMS, FOUND, HALF = 0.05, 0.9, 0.5
 #: Functions that issue warnings.
-ISSUES = {"warn", "warn_of_fit", "warn_once"}
+ISSUES = {"warn", "warn_once"}
 #: Sites whose warnings name a wrong argument or call, or an accident, instead of a
 #: fault of data, or for which another test follows the advice.  No list may grow.
 WITHOUT_ROW = {
     "warn": "issues the warnings of others",
-    "warn_of_fit": "issues the warnings of others",
     "warn_once": "issues the warnings of others",
     "warn_of_the_end": "issues the warnings of the checks",
     "TemperedEstimator.__setstate__": "pickles of other versions",
