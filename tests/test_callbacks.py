@@ -46,26 +46,6 @@ class Recorder:
         return context.task_name == "pass" and estimator.n_iter_ == self.stop_after
 
 
-def test_a_callback_sees_the_state_of_its_time(documents):
-    recorder = Recorder(stop_after=2)
-    lda = (
-        lda_of(TemperedLDA, tempering=None, learning_rate=0.4)
-        .set_callbacks(recorder)
-        .fit(documents)
-    )
-    snapshot, bits = recorder.copy, recorder.bits
-    assert snapshot is not lda
-    expected = lda_of(TemperedLDA, tempering=None, learning_rate=0.4, max_iter=2).fit(
-        documents
-    )
-    np.testing.assert_array_equal(snapshot.components_, expected.components_)
-    assert np.isfinite(snapshot.score(documents))
-    lda.partial_fit(documents)
-    np.testing.assert_array_equal(snapshot.components_, bits)
-    assert not np.array_equal(lda.components_, bits)
-    snapshot.partial_fit(documents)  # the copy shares nothing with the estimator
-
-
 def test_callbacks_are_pickled_with_their_estimator(documents):
     lda = lda_of().set_callbacks(Recorder(4)).fit(documents)
     again = pickle.loads(pickle.dumps(lda))

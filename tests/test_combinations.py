@@ -90,14 +90,15 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
     whole.set_params(
         **parameters, **policies, learning_rate=rate, batch_size=20, max_iter=2
     )
-    X = row.data(120)[:40].astype(np.float64)
+    X, weight = row.data(120)[:40].astype(np.float64), np.linspace(0.5, 2.0, 40)
     parts = clone(whole).set_params(max_iter=1, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        whole.fit(X)
-        streamed = clone(whole).partial_fit(X[:20]).partial_fit(X[20:])
-        parts.fit(X)
-        parts = pickle.loads(pickle.dumps(parts)).fit(X)
+        whole.fit(X, sample_weight=weight)
+        streamed = clone(whole).partial_fit(X[:20], sample_weight=weight[:20])
+        streamed.partial_fit([X[20:31], X[31:]], sample_weight=weight[20:])
+        parts.fit([X[:13], X[13:]], sample_weight=weight)
+        parts = pickle.loads(pickle.dumps(parts)).fit(X, sample_weight=weight)
     for fitted in (whole, streamed, parts):
         assert_valid(fitted, X)
     assert whole.n_batch_iter_ == parts.n_batch_iter_ == 4

@@ -23,7 +23,6 @@ from sktemper.discrete_mixture._model import (
 )
 from sktemper.model import LocalStep, Request
 from sktemper.tempering import GlobalTempering, LocalTempering, SizedPartition
-from sktemper.testing import check_model
 
 WEIGHTS = ("dirichlet_distribution", "dirichlet_process")
 
@@ -47,16 +46,6 @@ def texts(n_samples=400, n_components=4, n_features=60, seed=0):
 
 def with_missing(X, share=0.3):
     return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("weight_prior", WEIGHTS)
-def test_the_models_pass_all_checks(weight_prior):
-    """The rows have different lengths, unlike those of the registry."""
-    X = texts(20, n_features=6)[0].astype(float)
-    check_model(MultinomialMixtureModel(3, 6, weight_prior=weight_prior), X)
-    X = with_missing(classes(20, n_features=6)[0])
-    check_model(BernoulliMixtureModel(3, 6, weight_prior=weight_prior), X)
 
 
 # -- the log partition function, log C -------------------------------------------------
@@ -236,28 +225,6 @@ def test_scores_of_binary_data_leave_out_what_is_missing():
     np.testing.assert_allclose(
         fitted.predict_proba(nothing)[0], np.exp(log_weights - logsumexp(log_weights))
     )
-
-
-def test_the_bound_is_below_the_evidence_of_all_labellings():
-    X = np.array([[1.0, 1, 0], [1, 1, np.nan], [0, 0, 1], [0, 1, 1], [1, 1, 0]])
-    fitted = TemperedBernoulliMixture(
-        2, tempering=None, random_state=0, max_iter=300
-    ).fit(X)
-    model, hyper = fitted_model(fitted), fitted.state_.hyper
-    moments, logs = model.take(X, slice(None)), []
-    prior = model.prior(hyper)
-    for labels in itertools.product(range(2), repeat=len(X)):
-        shares = np.eye(2)[list(labels)]
-        optimum = model.optimum(moments, shares, hyper)
-        evidence = model.family.log_normaliser(optimum.components)
-        evidence = evidence - model.family.log_normaliser(prior.components)
-        # at the exact posterior, the bound of the weights equals their evidence
-        weights = optimum.weights
-        bound = model.weights.bound(weights, prior.weights, 1.0)
-        counted = shares.sum(axis=0) @ model.weights.expected_log(weights)
-        logs.append(evidence.sum() + bound + counted)
-    assert fitted.lower_bound_ < logsumexp(logs)
-    assert fitted.lower_bound_ > logsumexp(logs) - 3.0
 
 
 # -- fits ------------------------------------------------------------------------------

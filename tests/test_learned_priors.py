@@ -270,21 +270,6 @@ def test_one_component_does_not_change_the_prior():
     assert model.update_hyper(hyper, globals_, *told, 1.0, Powers()) is hyper
 
 
-CASES = [("diag", 0), ("spherical", 20), ("tied", 22)]
-
-
-@pytest.mark.parametrize(("covariance_type", "seed"), CASES)
-def test_components_of_few_tenths_of_a_row_do_not_lower_the_bound(
-    covariance_type, seed
-):
-    X = np.random.default_rng(seed).normal(size=(60, D))
-    X[:30] += 2
-    mixture = TemperedGaussianMixture(
-        8, covariance_type=covariance_type, tempering=None, tol=0, random_state=seed
-    )
-    assert np.diff(mixture.fit(X).lower_bounds_).min() > -1e-8
-
-
 @pytest.mark.parametrize(
     "name, value",
     [

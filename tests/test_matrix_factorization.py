@@ -335,27 +335,6 @@ def test_zeros_are_ratings():
     assert other.global_mean_ == pytest.approx(np.nanmean(ROUND[ROUND != 0]))
 
 
-@pytest.mark.every(3)
-@each_estimator
-def test_float32_stays_float32(cls):
-    parameters = dict(n_components=3, max_iter=30, random_state=0)
-    single = cls(**parameters).fit(X.astype(np.float32))
-    double = cls(**parameters).fit(X.astype(np.float32).astype(np.float64))
-    assert double.components_.dtype == np.float64
-    for name in ("components_", "item_biases_", "item_covariances_", "user_factors_"):
-        assert getattr(single, name).dtype == np.float32
-    for data in (X, X.astype(np.float32), csr_of(X)):
-        assert single.transform(data).dtype == np.float32
-        assert single.predict(data).dtype == np.float32
-        assert single.recommend(data)[1].dtype == np.float32
-        assert double.predict(data).dtype == np.float64
-    assert all(x.dtype == np.float32 for x in single.predict_pairs([[0, 1]], True))
-    assert single.score_samples(X).dtype == np.float64
-    np.testing.assert_allclose(single.predict(X), double.predict(X), atol=2e-3)
-    assert single.lower_bound(X) == pytest.approx(double.lower_bound(X), rel=1e-4)
-    assert single.noise_variance_ == pytest.approx(double.noise_variance_, rel=1e-3)
-
-
 # -- threads, chunks, interruptions ----------------------------------------------------
 
 

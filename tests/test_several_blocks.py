@@ -171,28 +171,6 @@ def test_steps_on_a_proposal_are_those_of_a_fit(row, small_blocks, monkeypatch):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-@each_row
-def test_rows_have_their_own_scores_and_bounds(row, small_blocks):
-    X, _, weight = weighted(row)
-    X, weight = X[:24], weight[:24]
-    parts, single = parts_of(X, 1, 18), [X[[i]] for i in range(24)]
-    small_blocks(row)
-    fitted = row.estimator("Annealed", **plan_of(row)).fit(parts, sample_weight=weight)
-    for method in ("score_samples", "transform"):
-        function = getattr(fitted, method)
-        expected = np.concatenate([function(one) for one in single])
-        np.testing.assert_array_equal(function(parts), expected)
-    once, twice = (
-        np.array([fitted.lower_bound(one, [times]) for one in single])
-        for times in (1.0, 2.0)
-    )
-    of_rows, of_parameters = twice - once, 2.0 * once - twice
-    expected = of_parameters[0] + weight @ of_rows
-    assert fitted.lower_bound(parts, weight) == pytest.approx(expected, rel=1e-9)
-    score = fitted.score(parts, sample_weight=weight)
-    assert score == pytest.approx(fitted.score(X, sample_weight=weight), rel=1e-12)
-
-
 @pytest.mark.every(2)
 @each_row
 def test_a_stream_of_parts_is_a_stream_of_chunks(row, small_blocks):
