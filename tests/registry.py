@@ -327,7 +327,7 @@ OTHER_WEIGHTS = {
 }
 OTHER_DISCRETE = {"feature_prior": 0.7, "weight_concentration_prior": 0.7}
 OTHER_VARIANCES = {"noise_variance": 0.7, "component_variance": 0.7}
-STICKS = Setting({"weight_concentration_prior_type": WEIGHTS[0]})
+SINGLE = {"float32": Setting({}, single, OF_FLOAT32)}
 
 GAUSSIAN_MIXTURE = Row(
     "GaussianMixture",
@@ -667,7 +667,6 @@ MULTINOMIAL_MIXTURE = Row(
     {
         "sparse": Setting(),
         "dense": Setting({}, dense),
-        "sticks": STICKS,
         "float32": Setting({}, single, OF_FLOAT32),
     },
     OF_MIXTURES | NO_ITERATIONS,
@@ -684,7 +683,6 @@ BERNOULLI_MIXTURE = Row(
     {
         "default": Setting(),
         "NaN": Setting({}, with_gaps),
-        "NaN, sticks": STICKS._replace(data=with_gaps),
         "float32": Setting({}, single, OF_FLOAT32),
     },
     OF_MIXTURES | NO_ITERATIONS,

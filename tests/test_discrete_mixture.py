@@ -23,6 +23,7 @@ from sktemper.discrete_mixture._model import (
 )
 from sktemper.model import LocalStep, Request
 from sktemper.tempering import GlobalTempering, LocalTempering, SizedPartition
+from sktemper.testing import check_model
 
 WEIGHTS = ("dirichlet_distribution", "dirichlet_process")
 
@@ -46,6 +47,16 @@ def texts(n_samples=400, n_components=4, n_features=60, seed=0):
 
 def with_missing(X, share=0.3):
     return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("weight_prior", WEIGHTS)
+def test_the_models_pass_all_checks(weight_prior):
+    """The rows have different lengths, unlike those of the registry."""
+    X = texts(20, n_features=6)[0].astype(float)
+    check_model(MultinomialMixtureModel(3, 6, weight_prior=weight_prior), X)
+    X = with_missing(classes(20, n_features=6)[0])
+    check_model(BernoulliMixtureModel(3, 6, weight_prior=weight_prior), X)
 
 
 # -- the log partition function, log C -------------------------------------------------
