@@ -198,6 +198,22 @@ def test_bounds_contain_the_rest(fitted):
     assert mixture.lower_bound_ < mixture.score_samples(X).sum()
 
 
+def test_pickles_weights_and_float32(fitted):
+    X, y, mixture = fitted
+    loaded = pickle.loads(pickle.dumps(mixture))
+    assert_array_equal(loaded.score_samples(X), mixture.score_samples(X))
+    assert loaded.set_params(warm_start=True, max_iter=1).fit(X).n_iter_ > 1
+    settings = dict(covariance_type="low_rank", random_state=0)
+    small = TemperedGaussianMixture(4, **settings).fit(X.astype(np.float32))
+    assert small.means_.dtype == small.covariances_.dtype == np.float32
+    weight = np.where(np.arange(len(X)) < 500, 2.0, 0.0)
+    one = TemperedGaussianMixture(4, **settings).fit(X, sample_weight=weight)
+    two = TemperedGaussianMixture(4, **settings).fit(np.repeat(X[:500], 2, axis=0))
+    assert adjusted_rand_score(one.predict(X), two.predict(X)) == 1.0
+    assert_allclose(one.lower_bound_, two.lower_bound_, rtol=1e-6)
+    assert mixture.n_parameters_ < 160 * 161 // 2 + 4 * (64 + 64 * 65 // 2) + 200
+
+
 def test_what_needs_all_columns_is_refused(fitted):
     X, _, mixture = fitted
     gapped = X.copy()
