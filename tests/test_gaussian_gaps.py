@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
+    AnnealedGaussianMixture,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
 )
@@ -108,6 +109,25 @@ def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type)
         mixture.fit(1e-3 * X)
     assert (np.diff(mixture.lower_bounds_) > -1e-8).all()
     assert len(mixture.lower_bounds_) > 5
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_clusters_are_found_despite_gaps(covariance_type):
+    correlation = 0.3 * (covariance_type in ("full", "tied"))
+    X, gapped, y = clusters(200, 6, gaps=0.2, correlation=correlation)
+    settings = {"tol": 0.2, "max_iter": 40, "random_state": 0}
+    mixture = AnnealedGaussianMixture(
+        4, covariance_type=covariance_type, moves="split_merge", **settings
+    )
+    mixture.fit(gapped)
+    assert adjusted_rand_score(y, mixture.labels_) > 0.9
+    assert mixture.n_active_components_ == 3
+    missing = np.isnan(gapped)
+    filled = mixture.impute(gapped)
+    np.testing.assert_array_equal(filled[~missing], gapped[~missing])
+    error = np.sqrt(np.mean((filled - X)[missing] ** 2))
+    assert error < 0.6 * X[missing].std()
 
 
 def blocks(seed):

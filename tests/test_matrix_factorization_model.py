@@ -548,6 +548,40 @@ def test_the_local_step_is_the_formula(rank, biases, dtype, tol, powers, noisy):
         np.testing.assert_allclose(covariance, expected[1], **size)
 
 
+def test_statistics_add_up():
+    """Statistics of many blocks, with any items, have the same sum if merged."""
+    X = ratings_of(40)
+    model = model_of()
+    hyper, globals_ = begun(model, X)
+    weights = np.random.default_rng(0).uniform(0, 2, known_of(X)[2].size)
+    ends = np.concatenate([[0], np.cumsum((~np.isnan(X)).sum(axis=1))])
+    whole = local(model, X, globals_, hyper, unit_noise=weights)
+    cuts = [*range(0, 40, 3), 40]
+    parts = [
+        local(model, X[a:b], globals_, hyper, unit_noise=weights[slice(*ends[[a, b]])])
+        for a, b in zip(cuts, cuts[1:], strict=False)
+    ]
+    total = sum(parts[1:], start=parts[0])
+    assert len(total.statistics.parts) <= 9
+    assert total.bound == pytest.approx(whole.bound)
+    assert total.n_observed == whole.n_observed
+    for scale in (1.0, 2.5):
+        one, two = (
+            model.target_parameters(step.statistics.scaled(scale), 1, Powers(), hyper)
+            for step in (whole, total)
+        )
+        np.testing.assert_allclose(one, two, rtol=1e-11, atol=1e-11)
+        learned = [
+            model.update_hyper(
+                hyper, globals_, step.statistics.scaled(scale), 1.0, 1.0, Powers()
+            )
+            for step in (whole, total)
+        ]
+        assert learned[0].noise_variance == pytest.approx(learned[1].noise_variance)
+        for a, b in zip(learned[0].users, learned[1].users, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
 # -- expectations, evidence ------------------------------------------------------------
 
 
@@ -577,6 +611,27 @@ def test_with_known_items_the_bound_is_the_evidence(biases, b):
         ).logpdf(row[known])
         expected = evidence + len(known) * constant
         assert bound == pytest.approx(expected, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("y", [0.3, 4.0])
+def test_the_bound_is_below_the_evidence(y):
+    """The evidence of one rating by one user is an integral over both factors."""
+    model = model_of(1, 1, biases=False, component_variance=1.2, noise_variance=0.5)
+    X = np.array([[y]])
+    hyper = model.initial_hyper(X)._replace(global_mean=0.0)
+    globals_ = model.initial_globals(X, np.random.RandomState(0), hyper)
+    for _ in range(200):
+        step = local(model, X, globals_, hyper)
+        globals_ = model.step(globals_, step.statistics, 1.0, Powers(), 1.0, hyper)
+
+    def density(v):  # joint density of y and v, with u integrated out
+        return (stats.norm(0, np.sqrt(1.2 * v**2 + 0.5)).pdf(y)) * prior(v)
+
+    prior = stats.norm(0, np.sqrt(1.2)).pdf
+    evidence, _ = quad(density, -20, 20, points=[0])
+    gap = np.log(evidence) - tempered_bound(model, X, globals_, hyper)
+    assert 0 < gap < 1.5
 
 
 def test_the_partition_is_an_integral():
