@@ -8,14 +8,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .._utils._linalg import tiled_matmul
+from .._utils._notices import listed
 from .._utils._typing import ArrayLike, DataLike, Float
 from .._utils._validation import checked_floats
 
 #: Bisections of a quantile, which halve the number of floating-point numbers.
 BISECTIONS = 64
 BOOLEANS = bool, np.bool_
-#: Largest number of columns that an error names.
-COLUMNS_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,7 @@ def _others(estimator, given):
             raise ValueError(
                 "given must be a list of names or indices of columns, or a mask of "
                 f"all {len(names)} columns; {c!r} is none of these. The columns "
-                f"are {names[:COLUMNS_NAMED]}{' ...' * (len(names) > COLUMNS_NAMED)}"
+                f"are [{listed(map(repr, names))}]"
             )
     known = {places.get(c, c) for c in given}
     others = [place for place in numbers if place not in known]

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 from scipy.sparse import issparse
 
-from .._utils._notices import warn_once
+from .._utils._notices import listed, warn_once
 
 # -- columns without values, and identifiers -------------------------------------------
 #: A column with at most this number of values does not look like an identifier.
@@ -59,7 +59,7 @@ def warn_of_columns(estimator, n_columns, faults):
     found.pop(None, None)
     for fault, names in found.items():
         if fault != EMPTY or len(names) < n_columns:  # not if all have no weight
-            message = f"{', '.join(names[:NAMED])} {fault}. Leave it out of X."
+            message = f"{listed(names)} {fault}. Leave it out of X."
             warn_once(estimator, fault, message, UserWarning)
 
 

@@ -26,6 +26,16 @@ def warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
+#: Largest number of names in a message.
+MOST_NAMED = 5
+
+
+def listed(names):
+    """Return a text with the first names, and "..." if there are more."""
+    names = list(map(str, names))
+    return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
+
+
 # -- log lines and warnings of estimators ----------------------------------------------
 logger = logging.getLogger("sktemper")
 

@@ -10,7 +10,7 @@ import dask
 import distributed
 from distributed.comm import CommClosedError
 
-from .._utils._notices import warn
+from .._utils._notices import listed, warn
 from . import _remote
 
 #: Errors of the cluster, not of the code of tasks; pure tasks are retried after them.
@@ -23,8 +23,6 @@ LOOK_EVERY = 2.0
 #: Workers must report their version within the last of them: they import the package
 #: first, as they also would for a fit.
 NO_SCHEDULER, NO_ANSWER, NO_WORKERS = 10.0, 15.0, 45.0
-#: Largest number of workers that a message lists.
-MOST_NAMED = 3
 
 
 class ClusterLost(ConnectionError):
@@ -69,9 +67,8 @@ def _warn_of_versions(client):
         shown = [f"{address} has {other}" for address, other in sorted(others.items())]
         warn(
             f"This process has sktemper {here}, but {len(others)} of {len(answers)} "
-            f"workers have another version: {', '.join(shown[:MOST_NAMED])}"
-            f"{', ...' * (len(shown) > MOST_NAMED)}. Fits may fail or have other "
-            "results: install the same version everywhere.",
+            f"workers have another version: {listed(shown)}. Fits may fail or have "
+            "other results: install the same version everywhere.",
             UserWarning,
         )
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._families._births import USED, Search
+from .._utils._notices import listed
 from ..model import IllDefined
 from ._ascent import MARGIN
 from ._choice import candidates
@@ -39,8 +40,8 @@ MOST_FREQUENT = 5.0
 #: Components are blurred by `reg_covar` only in a column whose variance is below this
 #: multiple of it.  If it is larger, a narrow component contains copies of a few rows.
 BLURRED = 1e4
-#: Largest number of columns of which correlations are computed, and that are named.
-COLUMNS_CHECKED, MOST_NAMED = 200, 5
+#: Largest number of columns of which correlations are computed.
+COLUMNS_CHECKED = 200
 
 ATOMS = (
     "Single values of columns have components of their own: {columns}. No Gaussian "
@@ -166,7 +167,7 @@ def _about_splits(model, gains, X, labels, weight, names):
         return None
     columns = frequent_values(X, names)
     if columns:
-        message, values = FREQUENT_VALUES, {"columns": _listed(columns), "mixed": MIXED}
+        message, values = FREQUENT_VALUES, {"columns": listed(columns), "mixed": MIXED}
     elif not (model.covariance.products or has_gaps(X)):
         correlations = gain_of_correlations(X, labels, weight)
         if correlations > LEAST_RATIO * np.maximum(gains, 0.0).sum():
@@ -181,7 +182,7 @@ def _about_skewed_columns(gains, X, labels, weight, names):
     """
     lost = 0.0 if has_gaps(X) else gain_of_correlations(X, labels, weight)
     is_mixed = np.maximum(gains, 0.0).sum() > lost
-    columns = _listed([str(name) for name in names[gains > LEAST_GAIN]])
+    columns = listed(names[gains > LEAST_GAIN])
     mixed = ", or use AnnealedMixedMixture" if is_mixed else ""
     return SKEWED.format(columns=columns, mixed=mixed)
 
@@ -314,9 +315,9 @@ def narrow_columns(X, variances, reg_covar, names):
         elif counts.max() >= LEAST_ATOM * counts.sum():
             atoms.append(_most_frequent(names[j], values, counts))
     if blurred:  # whose components are narrow in any case
-        return UNITS.format(columns=_listed(blurred), reg_covar=reg_covar.max())
+        return UNITS.format(columns=listed(blurred), reg_covar=reg_covar.max())
     if atoms:
-        return ATOMS.format(columns=_listed(atoms), mixed=MIXED)
+        return ATOMS.format(columns=listed(atoms), mixed=MIXED)
     return None
 
 
@@ -356,8 +357,3 @@ def _counted(column):
 def _most_frequent(name, values, counts):
     share = counts.max() / counts.sum()
     return f"{name} ({values[counts.argmax()]:.6g} in {share:.0%} of the rows)"
-
-
-def _listed(columns):
-    more = ", ..." if len(columns) > MOST_NAMED else ""
-    return ", ".join(columns[:MOST_NAMED]) + more

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._estimator._end_of_fit import LARGEST_START_SHARE, is_above_one
 from .._families._births import USED
+from .._utils._notices import listed
 from ..schedules import Clock
 from ._common import CommonPart
 from ._merging import cosine
@@ -17,8 +18,6 @@ MAX_DF = 0.3
 #: Largest start temperature that is not reported as too high, as a multiple of the
 #: first critical temperature.
 FAR_TOO_HOT = 1.5
-#: Largest number of topics that a message names.
-MOST_NAMED = 5
 
 
 def topics_are_empty(estimator, run):
@@ -29,7 +28,7 @@ def topics_are_empty(estimator, run):
         return None
     n_left = max(estimator.n_components - len(empty), 1)
     return (
-        f"Empty topics: {_named(empty)}; {len(empty)} of {estimator.n_components}. "
+        f"Empty topics: {listed(empty)}; {len(empty)} of {estimator.n_components}. "
         "No word has many tokens there, so that top_words shows words by chance. "
         f"{_advice(estimator, run, f'lower n_components, as to {n_left}')}"
     )
@@ -46,7 +45,7 @@ def topics_are_copies(estimator, run):
     remedy = f"lower n_components, or call merge_topics({n_left})"
     return (
         "Topics that are near copies: "
-        f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {COPY_COSINE}). "
+        f"{listed(f'{i} and {j}' for i, j in pairs)} (cosine above {COPY_COSINE}). "
         f"{_advice(estimator, run, remedy)}"
     )
 
@@ -58,7 +57,7 @@ def words_are_common(estimator, run):
     if part is None or part.is_separate:
         return None
     found = estimator.common_words_
-    words = _named(found.words)
+    words = listed(found.words)
     if not isinstance(found.words[0], str):
         words = f"columns {words}, see get_feature_names_out() of the vectorizer"
     return (
@@ -155,8 +154,3 @@ def _is_final(estimator, run):
         not is_above_one(estimator)
         and run.state.convergence.start_share <= LARGEST_START_SHARE
     )
-
-
-def _named(names):
-    names = [str(name) for name in names]
-    return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
