@@ -30,10 +30,10 @@
 static intptr_t NAME(longest_abreast)(const lda_block *block)
 {
     const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
-    if (block->max_iter <= 0 || block->abreast == ABREAST_NONE)
+    if (block->max_iter <= 0 || block->all_alone)
         return -1;
 #ifdef VECTOR_BYTES
-    if (block->abreast == ABREAST_ALL)
+    if (block->all_abreast)
         return block->longest;
 #endif
     if (row > MOST_ROW_BYTES)
@@ -374,11 +374,11 @@ static void NAME(renew_abreast)(GROUP *g)
 /* Sorts the documents for this algorithm, the longest first, and returns their number. */
 static intptr_t NAME(sort_abreast)(const lda_block *block)
 {
-    intptr_t *order = block->scratch.abreast_order, *places = order + block->n_documents;
-    intptr_t total = 0;
+    intptr_t *order = block->scratch.abreast_order, total = 0;
+    intptr_t *places = order + (block->end - block->first);
     for (intptr_t n = 0; n <= block->longest_abreast; n++)
         places[n] = 0;
-    for (intptr_t i = 0; i < block->n_documents; i++)
+    for (intptr_t i = block->first; i < block->end; i++)
         if (NAME(is_abreast)(block, i))
             places[block->starts[i + 1] - block->starts[i]]++;
     for (intptr_t n = block->longest_abreast; n >= 0; n--) {
@@ -386,7 +386,7 @@ static intptr_t NAME(sort_abreast)(const lda_block *block)
         places[n] = total;
         total += some;
     }
-    for (intptr_t i = 0; i < block->n_documents; i++)
+    for (intptr_t i = block->first; i < block->end; i++)
         if (NAME(is_abreast)(block, i))
             order[places[block->starts[i + 1] - block->starts[i]]++] = i;
     return total;

@@ -23,12 +23,6 @@
 #define FEW_LANE_TOPICS 48
 #define SOME_LANE_TOPICS 128
 
-/* The documents that are optimised abreast, that is side by side in vectors: those with at
- * most `longest_abreast` words, all documents, or none. */
-#define ABREAST_BY_LENGTH 0
-#define ABREAST_ALL 1
-#define ABREAST_NONE 2
-
 /* Scratch memory of the local step.  `_scratch.h` divides one piece of memory into these
  * arrays.  Arrays that no document of the block needs stay unset. */
 typedef struct {
@@ -70,12 +64,11 @@ typedef struct {
     void *chain_weights;                 /* (3, width), zeros */
 } lda_scratch;
 
-/* Input and output of the loops.  Arrays with a value for each document begin with the first
- * document of the section. */
+/* Input and output of the loops. */
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
-    intptr_t first;                      /* index of the first document in the block */
     intptr_t section, n_sections;
+    intptr_t first, end;                 /* documents of the section: first .. end */
     /* the documents: entries starts[d] .. starts[d + 1] */
     const intptr_t *starts;
     const intptr_t *slots;               /* for each entry, an index into words */
@@ -121,7 +114,8 @@ typedef struct {
     intptr_t n_iterations;
     /* choice of the algorithm for each document, and sizes */
     intptr_t longest;                    /* words of the longest document, plus 16 */
-    int abreast;                         /* ABREAST_BY_LENGTH, ABREAST_ALL, ABREAST_NONE */
+    /* whether all documents or no documents are optimised abreast; otherwise short ones are */
+    int all_abreast, all_alone;
     /* words of the longest document that is optimised abreast; -1 if none is */
     intptr_t longest_abreast;
     /* if documents are sampled: their tokens, and for each entry of a sampled document the

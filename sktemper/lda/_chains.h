@@ -210,7 +210,7 @@ static int NAME(sample_chains)(const lda_block *block)
         c.first_tokens = block->first_tokens + start;
         c.slots = own ? block->scratch.own_slots : c.words;
         c.b = block->inverse_temperatures[own ? i : 0];
-        c.random = random_stream(block->seed, (uint64_t)(block->first + i));
+        c.random = random_stream(block->seed, (uint64_t)i);
         if (own || block->prior_rows) {
             c.alpha = NAME(prior_of)(block, block->untempered_prior, i);
             NAME(fill_powers)(n_topics, c.alpha, c.b, prior);

@@ -44,7 +44,7 @@ static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
 {
     const lda_block *block = d->block;
     if (counted && !block->temperature_per_document)
-        NAME(note_statistics)(d, block->first + i, block->factors[i]);
+        NAME(note_statistics)(d, i, block->factors[i]);
     else if (counted)
         NAME(add_own_statistics)(d, block->factors[i]);
     if (block->bounds)
@@ -106,7 +106,7 @@ LOOP int NAME(lda_fit)(lda_block *block)
     const intptr_t n_refused = NAME(fit_abreast)(&d, block);
     if (n_refused < 0)
         return -1;
-    for (intptr_t i = 0; i < block->n_documents; i++)
+    for (intptr_t i = block->first; i < block->end; i++)
         if (!NAME(is_abreast)(block, i) && NAME(fit_alone)(&d, block, i))
             return -1;
     for (intptr_t j = 0; j < n_refused; j++)

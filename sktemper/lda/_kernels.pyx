@@ -11,7 +11,6 @@ import numpy as np
 
 from cython cimport floating
 from libc.stdint cimport INT32_MAX
-from libc.stdlib cimport free, malloc
 
 from sktemper._simd.special import aligned, padded
 from sktemper._utils._tasks import run_shared
@@ -189,16 +188,14 @@ cdef class _Phases:
     """
 
     cdef lda_block block
-    cdef lda_block *sections
     cdef bint is_float
     cdef bint notes  # whether documents are noted, see `note_statistics`
     cdef list kept  # references to arrays
+    cdef intptr_t[::1] cuts  # the first document of each section, and the last one's end
+    cdef intptr_t n_iterations
 
     def __cinit__(self, bint is_float):
-        self.sections, self.is_float, self.kept = NULL, is_float, []
-
-    def __dealloc__(self):
-        free(self.sections)
+        self.is_float, self.kept = is_float, []
 
     cdef int choose_routes(self, counts, starts, sampled) except -1:
         """Set the documents that are sampled in lanes and in chains."""
@@ -223,69 +220,33 @@ cdef class _Phases:
             block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
         return 0
 
-    cdef int cut(self) except -1:
-        """Cut the block into sections with about the same number of entries."""
-        cdef const lda_block *block = &self.block
-        cdef intptr_t i, d = 0, n = block.n_sections
-        cdef intptr_t n_entries = block.starts[block.n_documents]
-        cdef intptr_t size = sizeof(float) if self.is_float else sizeof(double)
-        cdef lda_block *one
-        self.allocate(&self.block, True)
-        self.sections = <lda_block *>malloc(n * sizeof(lda_block))
-        if self.sections == NULL:
-            raise MemoryError()
-        for i in range(n):
-            one = self.sections + i
-            one[0] = block[0]
-            one.section, one.first, one.n_iterations = i, d, 0
-            while d < block.n_documents and (
-                i == n - 1 or block.starts[d] < n_entries * (i + 1) // n
-            ):
-                d += 1
-            one.n_documents = d - one.first
-            one.starts += one.first
-            one.gamma = <char *>one.gamma + one.first * one.n_topics * size
-            one.factors += one.first
-            if one.temperature_per_document:
-                one.inverse_temperatures += one.first
-            if one.prior_rows:
-                one.prior_rows += one.first
-            if one.sampled:
-                one.sampled += one.first
-            if one.bounds:
-                one.bounds += one.first
-        return 0
-
     cdef object allocate(self, lda_block *one, bint of_block):
         """Allocate the scratch memory of the block, or of a thread, and return it."""
-        cdef intptr_t n_bytes
-        cdef unsigned char[::1] memory
-        if self.is_float:
-            find = SIMD.lda_block_scratch_f32 if of_block else SIMD.lda_scratch_f32
-        else:
-            find = SIMD.lda_block_scratch_f64 if of_block else SIMD.lda_scratch_f64
-        n_bytes = find(one, NULL)
-        memory = aligned(np.empty, n_bytes, np.uint8)
-        find(one, &memory[0])
-        if of_block:
-            self.kept.append(memory)
+        cdef intptr_t n_bytes = call_lda_scratch(self.is_float, one, of_block, NULL)
+        cdef unsigned char[::1] memory = aligned(np.empty, n_bytes, np.uint8)
+        call_lda_scratch(self.is_float, one, of_block, &memory[0])
         return memory
 
     def local_step(self, documents, sampled):
         """Run all phases; return the number of iterations, or -1 if stopped."""
         cdef lda_block *block = &self.block
-        cdef intptr_t i, n_iterations = 0, n_sampled = 0
+        cdef intptr_t n_sampled = 0
+        starts = documents[1]
         if block.sampled:
-            self.choose_routes(documents[0], documents[1], np.asarray(sampled))
+            self.choose_routes(documents[0], starts, np.asarray(sampled))
             n_sampled = block.n_in_lanes + block.n_in_chains
-            n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
-        self.cut()
+            self.n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
+        self.kept.append(self.allocate(block, True))
+        # sections have about the same number of entries
+        cuts = starts[block.n_documents] * np.arange(block.n_sections + 1) // block.n_sections
+        self.cuts = np.searchsorted(starts, cuts)
+        self.cuts[block.n_sections] = block.n_documents
         if block.sampled and (self.run(MEAN_ROWS) or self.run(SAMPLING)):
             return -1
         if not block.bounds and n_sampled and n_sampled == block.n_documents:
             if block.statistics:
                 self.run(DRAWS)
-            return n_iterations
+            return self.n_iterations
         self.notes = (
             block.statistics
             and not block.temperature_per_document
@@ -299,9 +260,7 @@ cdef class _Phases:
             return -1
         if self.notes:
             self.run(STATISTICS)
-        for i in range(block.n_sections):
-            n_iterations += self.sections[i].n_iterations
-        return n_iterations
+        return self.n_iterations
 
     cdef bint run(self, int phase) except -1:
         """Run a phase for all sections; return whether it was stopped."""
@@ -317,17 +276,18 @@ cdef class _Phases:
         cdef intptr_t end = _cut(n_words, i + 1, n, WORDS_TOGETHER)
         cdef unsigned int mode
         cdef int status = 0
-        cdef lda_block one = self.sections[i] if phase == FITS else self.block
+        cdef lda_block one = self.block
+        one.section, one.first, one.end = i, self.cuts[i], self.cuts[i + 1]
         if phase == SAMPLING:
             self.choose_sampled(&one, i)
         elif phase != FITS:  # less scratch memory
             one.longest, one.longest_in_lanes, one.longest_in_chains = 1, 0, 0
-            one.abreast = ABREAST_NONE
+            one.all_alone = True
         memory = self.allocate(&one, False)
         with nogil:
             mode = simd_flush_subnormals()
             if phase == ROWS and self.notes:
-                call_lda_count_pairs(self.is_float, self.sections + i)
+                call_lda_count_pairs(self.is_float, &one)
             # in the headers, `call_f` is `NAME(f)`
             if phase == MEAN_ROWS:
                 status = call_lda_mean_rows(self.is_float, &one, first, end)
@@ -343,7 +303,7 @@ cdef class _Phases:
                 status = call_lda_rows(self.is_float, &one, first, end)
             simd_restore_subnormals(mode)
         if phase == FITS:
-            self.sections[i].n_iterations = one.n_iterations
+            self.n_iterations += one.n_iterations
         return status != 0
 
     cdef void choose_sampled(self, lda_block *one, intptr_t i) noexcept:
@@ -404,12 +364,7 @@ def local_step(
     block.longest = longest + SIMD_BYTES // <intptr_t>sizeof(float)
     block.temperature_per_document = temperature_per_document
     forced = forced_routes()
-    if "abreast" in forced:
-        block.abreast = ABREAST_ALL
-    elif "alone" in forced:
-        block.abreast = ABREAST_NONE
-    else:
-        block.abreast = ABREAST_BY_LENGTH
+    block.all_abreast, block.all_alone = "abreast" in forced, "alone" in forced
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0, 0]
     block.inverse_temperatures = &inverse_temperatures[0]
@@ -427,7 +382,7 @@ def local_step(
     block.n_kept = n_kept
     block.bounds = &bounds[0] if bounds.shape[0] else NULL
     block.n_sections = _n_sections(&block)
-    block.section = block.first = block.n_in_lanes = block.n_in_chains = 0
+    block.n_iterations = block.n_in_lanes = block.n_in_chains = 0
 
     # The last row stays zero, for words after the end of a document.
     rows_array = aligned(np.empty, (block.n_words + 1, block.width), dtype)

@@ -124,7 +124,7 @@ static void NAME(place_documents)(GROUP *g, intptr_t first)
         const intptr_t i = some ? block->in_lanes[first + lane] : 0;
         g->lengths[lane] = 0;
         g->documents[lane] = i;
-        g->random[lane] = random_stream(block->seed, (uint64_t)(block->first + i));
+        g->random[lane] = random_stream(block->seed, (uint64_t)i);
         g->powers[lane] =
             (REAL)block->inverse_temperatures[block->temperature_per_document ? i : 0];
         const double *alpha = NAME(prior_of)(block, block->untempered_prior, i);

@@ -31,50 +31,42 @@ static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
     return at;
 }
 
-/* Cuts off the arrays for statistics that all documents share, see `note_statistics`. */
-static char *NAME(cut_for_notes)(lda_block *block, char *at)
-{
-    const intptr_t n_documents = block->n_documents, width = block->width;
-    const intptr_t n_entries = block->starts[n_documents];
-    block->scratch.places = CUT(intptr_t, block->n_sections * block->n_words);
-    block->scratch.noted_documents = CUT(int32_t, n_entries);
-    block->scratch.noted_ratios = CUT(REAL, n_entries);
-    block->scratch.shares = CUT(REAL, n_documents * width);
-    block->scratch.share_topics = CUT(int32_t, n_documents * width);
-    block->scratch.n_shares = CUT(intptr_t, n_documents);
-    return at;
-}
-
 /* Cuts off the arrays for documents that are optimised side by side, see `_abreast.h`. */
 static char *NAME(cut_for_abreast)(lda_block *block, char *at)
 {
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL);
     const intptr_t words = block->longest_abreast + MOST_ABREAST;
     const intptr_t height = block->n_topics + MOST_ABREAST;
-    block->scratch.abreast_order = CUT(intptr_t, block->n_documents + words);
+    block->scratch.abreast_order = CUT(intptr_t, block->end - block->first + words);
     block->scratch.abreast_scratch = CUT(REAL, (4 * height + words * (3 + height)) * lanes);
     return at;
 }
 
-/* Divides the memory at `start`, which is aligned to SIMD_BYTES, into the scratch arrays of a
- * block that all threads use.  Returns the number of bytes.  With NULL for `start` it only
- * computes this number. */
-LOOP intptr_t NAME(lda_block_scratch)(lda_block *block, void *start)
+/* Cuts off the arrays of a block, which all threads use. */
+static char *NAME(cut_for_block)(lda_block *block, char *at, char *start)
 {
-    char *const origin = start ? start : (char *)(uintptr_t)SIMD_BYTES;
-    char *at = origin;
+    const intptr_t n_documents = block->n_documents, width = block->width;
+    const intptr_t n_entries = block->starts[n_documents];
     block->scratch.row_tops = CUT(double, block->n_words + 1);
     if (start)
-        memset(origin, 0, (size_t)(at - origin));
-    if (block->statistics && !block->temperature_per_document)
-        at = NAME(cut_for_notes)(block, at);
+        memset(start, 0, (size_t)(at - start));
+    if (block->statistics && !block->temperature_per_document) { /* see `note_statistics` */
+        block->scratch.places = CUT(intptr_t, block->n_sections * block->n_words);
+        block->scratch.noted_documents = CUT(int32_t, n_entries);
+        block->scratch.noted_ratios = CUT(REAL, n_entries);
+        block->scratch.shares = CUT(REAL, n_documents * width);
+        block->scratch.share_topics = CUT(int32_t, n_documents * width);
+        block->scratch.n_shares = CUT(intptr_t, n_documents);
+    }
     if (block->statistics && block->sampled)
         block->scratch.draws = CUT(int32_t, block->n_tokens * block->n_kept);
-    return (intptr_t)(at - origin);
+    return at;
 }
 
-/* The same for the scratch arrays of one thread. */
-LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
+/* Divides the memory at `start`, which is aligned to SIMD_BYTES, into the scratch arrays of one
+ * thread, or into those of the block that all threads use.  Returns the number of bytes.  With
+ * NULL for `start` it only computes this number. */
+LOOP intptr_t NAME(lda_scratch)(lda_block *block, int of_block, void *start)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const intptr_t own = block->temperature_per_document ? block->longest + 1 : 1;
@@ -82,6 +74,8 @@ LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
     /* not NULL, because differences of pointers to NULL are undefined */
     char *const origin = start ? start : (char *)(uintptr_t)SIMD_BYTES;
     char *at = origin;
+    if (of_block)
+        return (intptr_t)(NAME(cut_for_block)(block, at, start) - origin);
     block->scratch.own_rows = CUT(REAL, own * width);
     block->scratch.topic_scratch = CUT(REAL, 6 * width);
     block->scratch.word_scratch = CUT(REAL, 3 * block->longest);

@@ -109,7 +109,7 @@ LOOP void NAME(lda_count_pairs)(const lda_block *block)
     intptr_t *places = NAME(places_of)(block, block->section);
     for (intptr_t v = 0; v < block->n_words; v++)
         places[v] = 0;
-    for (intptr_t i = 0; i < block->n_documents; i++)
+    for (intptr_t i = block->first; i < block->end; i++)
         for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++)
             places[block->slots[n]] += !(block->sampled && block->sampled[i]);
 }
@@ -137,7 +137,7 @@ static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, int
         const intptr_t i = ~block->scratch.noted_documents[e];
         if (i < 0)
             continue;
-        d->gamma = (REAL *)block->gamma + (i - block->first) * d->n_topics;
+        d->gamma = (REAL *)block->gamma + i * d->n_topics;
         NAME(underflown_phi)(d, word);
         for (intptr_t k = 0; k < d->n_topics; k++)
             sum[k] += ((const REAL *)block->scratch.noted_ratios)[e] * (REAL)d->phi[k];
