@@ -24,10 +24,8 @@ typedef struct {
     double b;
     const double *alpha;
     const REAL *prior;         /* alpha^b */
-    int32_t *tokens;           /* the topic of each token */
     int32_t *n;                /* number of tokens of each topic */
     int32_t *present, *place;  /* topics with tokens, and their indices in `present` */
-    int32_t *draws;            /* the kept draws of the block */
     const intptr_t *first_tokens; /* of the document's words, for `draws` */
     intptr_t n_present;
     REAL *gains;               /* (alpha + n)^b - alpha^b of present topics */
@@ -110,7 +108,8 @@ static int NAME(sweep_tokens)(CHAIN *c, int first, intptr_t number)
 {
     const intptr_t n_kept = c->block->n_kept;
     const intptr_t width = c->block->width;
-    int32_t *token = c->tokens;
+    int32_t *token = c->block->scratch.chain_tokens; /* the topic of each */
+    int32_t *draws = c->block->scratch.draws;
     for (intptr_t n = 0; n < c->n_words; n++) {
         if (*c->block->stop)
             return -1;
@@ -123,7 +122,7 @@ static int NAME(sweep_tokens)(CHAIN *c, int first, intptr_t number)
             NAME(add_token)(c, token[i]);
         }
         for (intptr_t i = 0; number >= 0 && i < count; i++)
-            c->draws[(c->first_tokens[n] + i) * n_kept + number] = token[i];
+            draws[(c->first_tokens[n] + i) * n_kept + number] = token[i];
         token += count;
     }
     return 0;
@@ -163,25 +162,6 @@ static void NAME(fill_own)(const CHAIN *c, REAL *restrict own, REAL *restrict ma
     }
 }
 
-static void NAME(fill_powers)(intptr_t n_topics, const double *alpha, double b,
-                              REAL *restrict out)
-{
-    for (intptr_t k = 0; k < n_topics; k++)
-        out[k] = (REAL)pow(alpha[k], b);
-}
-
-/* Computes the masses of the words from `first` to `end` in an empty document. */
-static void NAME(fill_masses)(const lda_block *block, intptr_t first, intptr_t end)
-{
-    const intptr_t width = block->width;
-    REAL *prior = block->scratch.chain_weights;
-    const REAL *rows = block->scratch.rows;
-    NAME(fill_powers)(block->n_topics, block->untempered_prior,
-                      block->inverse_temperatures[0], prior);
-    for (intptr_t n = first; n < end; n++)
-        block->scratch.row_tops[n] = NAME(ordered_sum)(width, prior, rows + n * width);
-}
-
 /* Samples the documents `in_chains`. */
 static int NAME(sample_chains)(const lda_block *block)
 {
@@ -195,11 +175,9 @@ static int NAME(sample_chains)(const lda_block *block)
     c.gains = prior + width;
     c.cumulated = c.gains + width;
     c.masses = masses;
-    c.tokens = block->scratch.chain_tokens;
     c.n = block->scratch.chain_topics;
     c.present = c.n + n_topics;
     c.place = c.present + n_topics;
-    c.draws = block->scratch.draws;
     c.alpha = block->untempered_prior;
     NAME(fill_powers)(n_topics, c.alpha, block->inverse_temperatures[0], prior);
     for (intptr_t j = 0; j < block->n_in_chains; j++) {

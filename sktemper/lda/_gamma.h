@@ -1,12 +1,5 @@
 /* The variational iterations of a document, which skip topics that are irrelevant for it. */
 
-/* Returns a factor.  A topic is relevant for a document if its gamma exceeds the factor times
- * the prior. */
-static inline REAL NAME(least_chosen)(const DOCUMENT *d)
-{
-    return 1 + (REAL)d->block->drop_tol;
-}
-
 /* Adds words whose masses underflowed to the sums.  Their phi is computed in logarithms.
  * First, the sums are multiplied by the weights, and the weights are set to 1. */
 static void NAME(add_logarithms)(DOCUMENT *d)
@@ -23,11 +16,11 @@ static void NAME(add_logarithms)(DOCUMENT *d)
         d->weights[k] = 1;
 }
 
-/* gamma = prior + b sum_n count_n phi_n.  Returns sum |change|, and the number of
- * relevant topics. */
+/* gamma = prior + b sum_n count_n phi_n.  Returns sum |change|, and the number of relevant
+ * topics: those whose gamma exceeds the prior by more than the share `drop_tol`. */
 static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown, intptr_t *n_chosen)
 {
-    const REAL b = (REAL)d->b, least = NAME(least_chosen)(d);
+    const REAL b = (REAL)d->b, least = 1 + (REAL)d->block->drop_tol;
     const REAL *restrict prior = d->prior;
     const REAL *restrict w = d->weights;
     const REAL *restrict sums = d->sums;
@@ -61,19 +54,6 @@ static int NAME(are_few)(const DOCUMENT *d, intptr_t n)
     if (d->kept)
         return n > 0 && n <= 3 * d->n_topics / 4;
     return n > 0 && (n <= d->n_topics / 4 || n <= FEW_TOPICS);
-}
-
-/* Finds the relevant topics of the document, and returns their number. */
-static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
-{
-    const REAL least = NAME(least_chosen)(d), *restrict prior = d->prior,
-               *restrict gamma = d->gamma;
-    intptr_t n = 0;
-    for (intptr_t k = 0; k < d->n_topics; k++) {
-        chosen[n] = (int32_t)k;
-        n += gamma[k] > least * prior[k];
-    }
-    return n;
 }
 
 /* Makes panels of the chosen topics from rows, or from panels of more topics.  Panels are
@@ -119,20 +99,18 @@ static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intpt
     d->n_places = NAME(pad)(n, gamma, prior);
 }
 
-/* Skips topics that are irrelevant for the document from now on. */
-static void NAME(drop_topics)(DOCUMENT *d)
+/* Makes panels of topics whose gamma exceeds `least` times the prior, and skips all other
+ * topics from now on. */
+static void NAME(choose_topics)(DOCUMENT *d, REAL least)
 {
-    int32_t *chosen = d->block->scratch.kept_topics + d->block->width;
-    NAME(keep_topics)(d, chosen, NAME(choose_topics)(d, chosen));
-}
-
-/* Makes panels of all topics at the start, if topics are few. */
-static void NAME(keep_few_topics)(DOCUMENT *d)
-{
-    int32_t *all = d->block->scratch.kept_topics + d->block->width;
-    for (intptr_t k = 0; k < d->n_topics; k++)
-        all[k] = (int32_t)k;
-    NAME(keep_topics)(d, all, d->n_topics);
+    const REAL *restrict prior = d->prior, *restrict gamma = d->gamma;
+    int32_t *restrict chosen = d->block->scratch.kept_topics + d->block->width;
+    intptr_t n = 0;
+    for (intptr_t k = 0; k < d->n_topics; k++) {
+        chosen[n] = (int32_t)k;
+        n += gamma[k] > least * prior[k];
+    }
+    NAME(keep_topics)(d, chosen, n);
 }
 
 /* Stops skipping topics. */
@@ -181,7 +159,7 @@ static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
         }
         change = NAME(update_gamma)(d, underflown, &n) / (double)d->block->n_topics;
         if (d->may_drop && NAME(are_few)(d, n))
-            NAME(drop_topics)(d);
+            NAME(choose_topics)(d, 1 + (REAL)d->block->drop_tol);
         NAME(update_weights)(d);
         iteration++;
     }
@@ -194,7 +172,7 @@ static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
 static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
 {
     if (max_iter > 0 && d->n_topics <= FEW_TOPICS)
-        NAME(keep_few_topics)(d);
+        NAME(choose_topics)(d, -1); /* all */
     NAME(update_weights)(d);
     intptr_t iterations = NAME(iterate)(d, max_iter);
     if (iterations >= 0 && d->kept) {

@@ -192,7 +192,7 @@ cdef class _Phases:
     cdef bint notes  # whether documents are noted, see `note_statistics`
     cdef list kept  # references to arrays
     cdef intptr_t[::1] cuts  # the first document of each section, and the last one's end
-    cdef intptr_t n_iterations
+    cdef intptr_t[::1] n_iterations  # of each section
 
     def __cinit__(self, bint is_float):
         self.is_float, self.kept = is_float, []
@@ -230,23 +230,24 @@ cdef class _Phases:
     def local_step(self, documents, sampled):
         """Run all phases; return the number of iterations, or -1 if stopped."""
         cdef lda_block *block = &self.block
-        cdef intptr_t n_sampled = 0
+        cdef intptr_t n_iterations = 0, n_sampled = 0
         starts = documents[1]
         if block.sampled:
             self.choose_routes(documents[0], starts, np.asarray(sampled))
             n_sampled = block.n_in_lanes + block.n_in_chains
-            self.n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
+            n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
         self.kept.append(self.allocate(block, True))
         # sections have about the same number of entries
         cuts = starts[block.n_documents] * np.arange(block.n_sections + 1) // block.n_sections
         self.cuts = np.searchsorted(starts, cuts)
         self.cuts[block.n_sections] = block.n_documents
+        self.n_iterations = np.zeros(block.n_sections, dtype=np.intp)
         if block.sampled and (self.run(MEAN_ROWS) or self.run(SAMPLING)):
             return -1
         if not block.bounds and n_sampled and n_sampled == block.n_documents:
             if block.statistics:
                 self.run(DRAWS)
-            return self.n_iterations
+            return n_iterations
         self.notes = (
             block.statistics
             and not block.temperature_per_document
@@ -260,7 +261,7 @@ cdef class _Phases:
             return -1
         if self.notes:
             self.run(STATISTICS)
-        return self.n_iterations
+        return n_iterations + np.sum(self.n_iterations)
 
     cdef bint run(self, int phase) except -1:
         """Run a phase for all sections; return whether it was stopped."""
@@ -303,7 +304,7 @@ cdef class _Phases:
                 status = call_lda_rows(self.is_float, &one, first, end)
             simd_restore_subnormals(mode)
         if phase == FITS:
-            self.n_iterations += one.n_iterations
+            self.n_iterations[i] = one.n_iterations
         return status != 0
 
     cdef void choose_sampled(self, lda_block *one, intptr_t i) noexcept:

@@ -14,7 +14,6 @@ UNFUSED
 #include "_lanes.h"
 #include "_draws.h"
 FUSED
-#include "_sampling.h"
 #include "_sweeps.h"
 #include "_gamma.h"
 #include "_statistics.h"
