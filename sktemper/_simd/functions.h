@@ -85,6 +85,13 @@ static inline REAL NAME(digamma_H)(REAL s)
     return NAME(polynomial)((int)(sizeof(NAME(H)) / sizeof(REAL)) - 1, NAME(H), s);
 }
 
+/* exp(digamma(x)) exp(shift), without a logarithm; `shift` is R of another x. */
+static inline REAL NAME(exp_digamma_one)(REAL x, REAL shift)
+{
+    const NAME(digamma_parts) d = NAME(digamma_parts_of)(x);
+    return d.z * (1 + d.s * NAME(digamma_H)(d.s)) * NAME(exp)(shift - d.R);
+}
+
 static inline REAL NAME(digamma_one)(REAL x)
 {
     const NAME(digamma_parts) d = NAME(digamma_parts_of)(x);
@@ -169,13 +176,11 @@ static inline REAL NAME(weighted_sum)(intptr_t n, const REAL *restrict weights,
 static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict x,
                                       double b, REAL *restrict out)
 {
-    if (b == 1.0) { /* exp digamma(x) = z (1 + s H(s)) exp(-R): no logarithm */
+    if (b == 1.0) {
         const REAL shift = NAME(digamma_parts_of)(top).R;
         VECTORISE
-        for (intptr_t i = 0; i < n; i++) {
-            const NAME(digamma_parts) d = NAME(digamma_parts_of)(x[i]);
-            out[i] = d.z * (1 + d.s * NAME(digamma_H)(d.s)) * NAME(exp)(shift - d.R);
-        }
+        for (intptr_t i = 0; i < n; i++)
+            out[i] = NAME(exp_digamma_one)(x[i], shift);
         return -(double)shift;
     }
     const REAL power = (REAL)b;

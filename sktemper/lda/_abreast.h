@@ -11,18 +11,13 @@
 #define MOST_ABREAST 8
 /* Largest numbers of bytes of a row, and of all rows of a document, for which this algorithm
  * was faster in measurements. */
-#if !defined(VECTOR_BYTES)
+#ifdef VECTOR_BYTES
+#define MOST_ROW_BYTES (VECTOR_BYTES == 16 ? 160 : 400)
+#define MOST_DOCUMENT_BYTES \
+    (VECTOR_BYTES == 64 ? 14336 : VECTOR_BYTES == 32 ? 8192 : 4096)
+#else
 #define MOST_ROW_BYTES 0
 #define MOST_DOCUMENT_BYTES 0
-#elif VECTOR_BYTES == 64
-#define MOST_ROW_BYTES 400
-#define MOST_DOCUMENT_BYTES 14336
-#elif VECTOR_BYTES == 32
-#define MOST_ROW_BYTES 400
-#define MOST_DOCUMENT_BYTES 8192
-#else
-#define MOST_ROW_BYTES 160
-#define MOST_DOCUMENT_BYTES 4096
 #endif
 
 /* Returns the largest number of words of a document for this algorithm; -1 means that no
@@ -71,20 +66,15 @@ ALWAYS_INLINE VECTOR NAME(larger)(VECTOR x, VECTOR y)
 }
 
 /* Lanes whose values fill the elements of vector j of `spread`. */
-#define TWICE(i) i, i
-#define FOUR_TIMES(i) i, i, i, i
+#define FILL_f64(i) i, i
+#define FILL_f32(i) i, i, i, i
+#define FILL NAME(FILL)
 #if VECTOR_BYTES == 64
-#define SPREAD_f64(j) \
-    TWICE(4 * (j)), TWICE(4 * (j) + 1), TWICE(4 * (j) + 2), TWICE(4 * (j) + 3)
-#define SPREAD_f32(j)                                                                  \
-    FOUR_TIMES(4 * (j)), FOUR_TIMES(4 * (j) + 1), FOUR_TIMES(4 * (j) + 2),             \
-        FOUR_TIMES(4 * (j) + 3)
+#define SPREAD(j) FILL(4 * (j)), FILL(4 * (j) + 1), FILL(4 * (j) + 2), FILL(4 * (j) + 3)
 #elif VECTOR_BYTES == 32
-#define SPREAD_f64(j) TWICE(2 * (j)), TWICE(2 * (j) + 1)
-#define SPREAD_f32(j) FOUR_TIMES(2 * (j)), FOUR_TIMES(2 * (j) + 1)
+#define SPREAD(j) FILL(2 * (j)), FILL(2 * (j) + 1)
 #else
-#define SPREAD_f64(j) TWICE(j)
-#define SPREAD_f32(j) FOUR_TIMES(j)
+#define SPREAD(j) FILL(j)
 #endif
 
 typedef struct {
@@ -114,11 +104,11 @@ typedef struct {
 /* Writes CHUNK vectors, in which each element of x is repeated CHUNK times. */
 ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
 {
-    out[0] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(0));
-    out[1] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(1));
+    out[0] = SHUFFLE(x, x, INTEGER, SPREAD(0));
+    out[1] = SHUFFLE(x, x, INTEGER, SPREAD(1));
     if (CHUNK == 4) {
-        out[2 % CHUNK] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(2));
-        out[3 % CHUNK] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(3));
+        out[2 % CHUNK] = SHUFFLE(x, x, INTEGER, SPREAD(2));
+        out[3 % CHUNK] = SHUFFLE(x, x, INTEGER, SPREAD(3));
     }
 }
 
@@ -147,47 +137,33 @@ ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
         first, NAME(larger_neighbours)(v[2 % CHUNK], v[3 % CHUNK]));
 }
 
-/* weights = exp(digamma(gamma)), divided by a common factor of a lane. */
-static void NAME(weigh_plain)(GROUP *g)
+/* weights = exp(b digamma(gamma)), divided by a common factor of a lane. */
+static void NAME(weigh_abreast)(GROUP *g)
 {
     const REAL *top = (const REAL *)&g->top;
     const intptr_t n_places = g->height * LANES;
     const REAL *restrict gamma = g->gamma;
     REAL *restrict weights = g->weights, shift[PLACES];
-    VECTOR shifts[CHUNK];
+    VECTOR shifts[CHUNK], powers[CHUNK];
+    NAME(digamma)(PLACES, top, shift);
     VECTORISE
     for (int i = 0; i < PLACES; i++)
-        shift[i] = NAME(digamma_parts_of)(top[i]).R;
-    g->shift = *(const VECTOR *)shift;
-    NAME(spread)(g->shift, shifts);
-    const REAL *restrict all_shifts = (const REAL *)shifts;
-    for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
-        VECTORISE
-        for (int i = 0; i < CHUNK * LANES; i++) {
-            const NAME(digamma_parts) d = NAME(digamma_parts_of)(gamma[at + i]);
-            const REAL weight = d.z * (1 + d.s * NAME(digamma_H)(d.s));
-            weights[at + i] = weight * NAME(exp)(all_shifts[i] - d.R);
-        }
-}
-
-/* weights = exp(b (digamma(gamma) - digamma(top))) */
-static void NAME(weigh_raised)(GROUP *g)
-{
-    const intptr_t n_places = g->height * LANES;
-    const REAL *restrict gamma = g->gamma;
-    REAL *restrict weights = g->weights, shift[PLACES];
-    VECTOR shifts[CHUNK], powers[CHUNK];
-    NAME(digamma)(PLACES, (const REAL *)&g->top, shift);
+        shift[i] = g->raised ? shift[i] : NAME(digamma_parts_of)(top[i]).R;
     g->shift = *(const VECTOR *)shift;
     NAME(spread)(g->shift, shifts);
     NAME(spread)(*(const VECTOR *)g->powers, powers);
     const REAL *restrict all_shifts = (const REAL *)shifts;
     const REAL *restrict all_powers = (const REAL *)powers;
     for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
-        VECTORISE
-        for (int i = 0; i < CHUNK * LANES; i++)
-            weights[at + i] = NAME(exp)(
-                all_powers[i] * (NAME(digamma_one)(gamma[at + i]) - all_shifts[i]));
+        if (g->raised)
+            VECTORISE
+            for (int i = 0; i < CHUNK * LANES; i++)
+                weights[at + i] = NAME(exp)(
+                    all_powers[i] * (NAME(digamma_one)(gamma[at + i]) - all_shifts[i]));
+        else
+            VECTORISE
+            for (int i = 0; i < CHUNK * LANES; i++)
+                weights[at + i] = NAME(exp_digamma_one)(gamma[at + i], all_shifts[i]);
 }
 
 /* Processes ABREAST words of each lane: computes masses, and adds ratio * row to the sums. */
@@ -260,19 +236,14 @@ static void NAME(update_abreast)(GROUP *g)
     g->top = NAME(largest_of_chunks)(top);
 }
 
-/* Copies a document's row of topics out of a lane, or into it. */
-ALWAYS_INLINE void NAME(from_lane)(const GROUP *g, const REAL *restrict chunks, int lane,
-                                   REAL *restrict row)
+/* Copies the row of topics of a lane's document out of chunks, or into chunks. */
+ALWAYS_INLINE void NAME(copy_lane)(const GROUP *g, const int into, int lane, REAL *chunks,
+                                   REAL *row)
 {
-    for (intptr_t k = 0; k < g->height; k += CHUNK)
-        memcpy(row + k, chunks + k * LANES + lane * CHUNK, 16);
-}
-
-ALWAYS_INLINE void NAME(into_lane)(const GROUP *g, const REAL *restrict row, int lane,
-                                   REAL *restrict chunks)
-{
-    for (intptr_t k = 0; k < g->height; k += CHUNK)
-        memcpy(chunks + k * LANES + lane * CHUNK, row + k, 16);
+    for (intptr_t k = 0; k < g->height; k += CHUNK) {
+        REAL *chunk = chunks + k * LANES + lane * CHUNK;
+        memcpy(into ? chunk : row + k, into ? row + k : chunk, 16);
+    }
 }
 
 /* Stores the result of a lane's document. */
@@ -280,8 +251,8 @@ static void NAME(end_abreast)(GROUP *g, int lane)
 {
     DOCUMENT *d = g->d;
     NAME(open_document)(d, g->documents[lane]);
-    NAME(from_lane)(g, g->weights, lane, d->weights);
-    NAME(from_lane)(g, g->sums, lane, d->sums);
+    NAME(copy_lane)(g, 0, lane, g->weights, d->weights);
+    NAME(copy_lane)(g, 0, lane, g->sums, d->sums);
     for (intptr_t k = g->n_topics; k < d->width; k++)
         d->weights[k] = d->sums[k] = 0;
     for (intptr_t n = 0; n < d->n_words; n++) {
@@ -314,21 +285,20 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
     memcpy(gamma, (const REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
     for (intptr_t k = n_topics; k < g->height; k++)
         gamma[k] = g->d->all_prior[0]; /* padding, which does not change */
-    NAME(into_lane)(g, gamma, lane, g->gamma);
+    NAME(copy_lane)(g, 1, lane, g->gamma, gamma);
     ((REAL *)&g->top)[lane] = NAME(largest)(g->height, gamma);
     if (block->prior_rows) {
         NAME(fill_prior)(block, i, gamma); /* the padding stays */
-        NAME(into_lane)(g, gamma, lane, g->prior);
+        NAME(copy_lane)(g, 1, lane, g->prior, gamma);
     }
     for (intptr_t n = 0; n < n_words; n++) {
-        const REAL *row =
-            (const REAL *)block->scratch.rows + block->slots[start + n] * width;
+        REAL *row = (REAL *)block->scratch.rows + block->slots[start + n] * width;
         g->counts[n * LANES + lane] = counts[n];
         if (block->temperature_per_document) {
             NAME(exp_scaled)(n_topics, row, b, g->d->weights);
             row = g->d->weights;
         }
-        NAME(into_lane)(g, row, lane, g->panels + n * g->height * LANES);
+        NAME(copy_lane)(g, 1, lane, g->panels + n * g->height * LANES, row);
     }
 }
 
@@ -354,7 +324,7 @@ static void NAME(renew_abreast)(GROUP *g)
         } else if (++g->iterations[lane] >= block->max_iter
                    || !(change / (double)g->n_topics >= block->tol)) {
             REAL *gamma = (REAL *)block->gamma + i * g->n_topics;
-            NAME(from_lane)(g, g->gamma, lane, g->d->sums);
+            NAME(copy_lane)(g, 0, lane, g->gamma, g->d->sums);
             memcpy(gamma, g->d->sums, g->n_topics * sizeof(REAL));
             g->ending[lane] = g->sweep;
             done = !g->sweep;
@@ -429,9 +399,7 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 {
     GROUP g = {0};
-    if (block->longest_abreast < 0)
-        return 0;
-    g.n_documents = NAME(sort_abreast)(block);
+    g.n_documents = block->longest_abreast < 0 ? 0 : NAME(sort_abreast)(block);
     if (g.n_documents == 0)
         return 0;
     g.d = d;
@@ -444,10 +412,7 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     while (g.n_busy) {
         if (*block->stop)
             return -1;
-        if (g.raised)
-            NAME(weigh_raised)(&g);
-        else
-            NAME(weigh_plain)(&g);
+        NAME(weigh_abreast)(&g);
         NAME(sweep_abreast)(&g);
         NAME(update_abreast)(&g);
         NAME(renew_abreast)(&g);
@@ -457,11 +422,4 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 }
 #undef LANES
 #undef GROUP
-#else
-static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
-{
-    (void)d;
-    (void)block;
-    return 0;
-}
 #endif

@@ -103,9 +103,12 @@ static DOCUMENT NAME(document_of)(lda_block *block)
 LOOP int NAME(lda_fit)(lda_block *block)
 {
     DOCUMENT d = NAME(document_of)(block);
-    const intptr_t n_refused = NAME(fit_abreast)(&d, block);
+    intptr_t n_refused = 0;
+#ifdef VECTOR_BYTES
+    n_refused = NAME(fit_abreast)(&d, block);
     if (n_refused < 0)
         return -1;
+#endif
     for (intptr_t i = block->first; i < block->end; i++)
         if (!NAME(is_abreast)(block, i) && NAME(fit_alone)(&d, block, i))
             return -1;

@@ -261,7 +261,7 @@ cdef class _Phases:
             return -1
         if self.notes:
             self.run(STATISTICS)
-        return n_iterations + np.sum(self.n_iterations)
+        return n_iterations + int(np.sum(self.n_iterations))
 
     cdef bint run(self, int phase) except -1:
         """Run a phase for all sections; return whether it was stopped."""

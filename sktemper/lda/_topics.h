@@ -97,11 +97,8 @@ static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
         const REAL shift = shifts[j];
         block->scratch.row_tops[n + j] = -(double)shift - least;
         VECTORISE
-        for (intptr_t k = 0; k < width; k++) {
-            const NAME(digamma_parts) d = NAME(digamma_parts_of)(rows[k]);
-            const REAL weight = d.z * (1 + d.s * NAME(digamma_H)(d.s));
-            rows[k] = weight * NAME(exp)(shift - d.R) * factors[k];
-        }
+        for (intptr_t k = 0; k < width; k++)
+            rows[k] = NAME(exp_digamma_one)(rows[k], shift) * factors[k];
     }
 }
 
