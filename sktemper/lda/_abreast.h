@@ -138,24 +138,26 @@ ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
 }
 
 /* weights = exp(b digamma(gamma)), divided by a common factor of a lane. */
-static void NAME(weigh_abreast)(GROUP *g)
+ALWAYS_INLINE void NAME(weigh_abreast)(GROUP *g, const int raised)
 {
     const REAL *top = (const REAL *)&g->top;
     const intptr_t n_places = g->height * LANES;
     const REAL *restrict gamma = g->gamma;
     REAL *restrict weights = g->weights, shift[PLACES];
     VECTOR shifts[CHUNK], powers[CHUNK];
-    NAME(digamma)(PLACES, top, shift);
-    VECTORISE
-    for (int i = 0; i < PLACES; i++)
-        shift[i] = g->raised ? shift[i] : NAME(digamma_parts_of)(top[i]).R;
+    if (raised)
+        NAME(digamma)(PLACES, top, shift);
+    else
+        VECTORISE
+        for (int i = 0; i < PLACES; i++)
+            shift[i] = NAME(digamma_parts_of)(top[i]).R;
     g->shift = *(const VECTOR *)shift;
     NAME(spread)(g->shift, shifts);
     NAME(spread)(*(const VECTOR *)g->powers, powers);
     const REAL *restrict all_shifts = (const REAL *)shifts;
     const REAL *restrict all_powers = (const REAL *)powers;
     for (intptr_t at = 0; at < n_places; at += CHUNK * LANES)
-        if (g->raised)
+        if (raised)
             VECTORISE
             for (int i = 0; i < CHUNK * LANES; i++)
                 weights[at + i] = NAME(exp)(
@@ -412,7 +414,10 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     while (g.n_busy) {
         if (*block->stop)
             return -1;
-        NAME(weigh_abreast)(&g);
+        if (g.raised)
+            NAME(weigh_abreast)(&g, 1);
+        else
+            NAME(weigh_abreast)(&g, 0);
         NAME(sweep_abreast)(&g);
         NAME(update_abreast)(&g);
         NAME(renew_abreast)(&g);

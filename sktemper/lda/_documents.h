@@ -98,6 +98,12 @@ static DOCUMENT NAME(document_of)(lda_block *block)
     return d;
 }
 
+/* Samples the documents `in_lanes` and `in_chains`.  Returns 0, or -1 if `stop` is set. */
+LOOP int NAME(lda_sample)(const lda_block *block)
+{
+    return NAME(sample_lanes)(block) || NAME(sample_chains)(block) ? -1 : 0;
+}
+
 /* Optimises the bound of every document of a section.  Returns 0, or -1 if `stop` is
  * set. */
 LOOP int NAME(lda_fit)(lda_block *block)

@@ -1,5 +1,4 @@
-/* Sampling of the documents of a section, and their statistics from the draws that `_lanes.h`
- * and `_chains.h` keep. */
+/* Statistics of sampled documents, from the draws that `_lanes.h` and `_chains.h` keep. */
 
 /* sums += weight * the number of tokens of each topic.  All tokens of a topic are added at
  * once, because a large float does not change if 1 is added.  `of_word` has zeros. */
@@ -60,10 +59,4 @@ LOOP void NAME(lda_add_draws)(const lda_block *block, intptr_t first, intptr_t e
     VECTORISE
     for (intptr_t i = first * block->width; i < end * block->width; i++)
         sums[i] *= share;
-}
-
-/* Samples the documents `in_lanes` and `in_chains`.  Returns 0, or -1 if `stop` is set. */
-LOOP int NAME(lda_sample)(const lda_block *block)
-{
-    return NAME(sample_lanes)(block) || NAME(sample_chains)(block) ? -1 : 0;
 }
