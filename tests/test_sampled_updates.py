@@ -121,7 +121,7 @@ def test_sampled_bounds_are_below_the_optimum():
     X = np.random.default_rng(0).poisson(0.7, (30, V))
     sampled, topics = tiny()
     optimal, _ = tiny("variational")
-    optimal.tol = 1e-10
+    optimal.local_tol = 1e-10
     at_samples = local(sampled, topics, X, Powers()).row_bounds
     at_optimum = local(optimal, topics, X, Powers()).row_bounds
     assert (at_samples <= at_optimum + 1e-9).all()

@@ -124,7 +124,7 @@ class ServedTopics(Topics):
         return cls(u, totals, prior, cells=topics.cells)
 
     def block_parts(self, block):
-        """Return a block, and the topics' terms for its words; see `Topics.parts`."""
+        """Return a block, and the topics' terms for its words; see `Topics`."""
         u = self.u.take(block.words, axis=0).astype(np.float64)
         words = np.arange(len(u), dtype=np.intp)
         block = Documents(block.counts, block.starts, words, block.slots)

@@ -19,6 +19,7 @@ from scipy.special import logsumexp, psi, softmax
 from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._families._critical import ROWS_ANALYSED
+from .._simd import special
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul
@@ -53,24 +54,6 @@ MOST_WORD_GROUPS = 256
 #: Words are exchangeable if the logarithms of their priors round to the same multiple
 #: of this value.
 GROUP_WIDTH = 0.2
-
-
-def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_samples):
-    """Return log C(b) per token, see `LDAModel.log_partition`."""
-    n_topics = len(alpha)
-    words = _words(np.broadcast_to(eta, (n_topics, eta.shape[1])), n_features)
-    # one draw of many topics is as precise as many draws of few topics
-    n_topic_draws = min(n_samples, math.ceil(n_samples**2 / n_topics))
-    n_theta_draws = math.ceil(n_samples / n_topic_draws)
-    total = np.zeros(len(inverse_temperatures))
-    theta = np.broadcast_to(alpha, (n_samples, n_topics))
-    for _ in range(n_topic_draws):
-        beta = _dirichlet.log_draws(words.concentrations, random)
-        for _ in range(n_theta_draws):
-            log_theta = _dirichlet.log_draws(theta, random)
-            log_p = _log_matmul(log_theta, beta)
-            total += words.log_sums(inverse_temperatures, log_p, log_theta)
-    return total / (n_topic_draws * n_theta_draws * n_samples)
 
 
 #: Number of values of b at which log C of a document is computed.  The interpolation
@@ -212,6 +195,11 @@ def _log_matmul(a, b):
     return product + top_a + top_b
 
 
+def _trigamma(x):
+    values, _ = special.evaluate("trigamma", x.ravel())
+    return values.reshape(x.shape)
+
+
 # -- latent Dirichlet allocation as a `ConjugateModel` ---------------------------------
 #: The decay factor of lambda is multiplied into u if it is below this value.
 SMALLEST_DECAY = 1e-6
@@ -312,7 +300,6 @@ class LDAModel(ConjugateModel):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.dtype = dtype
-        self.tol = tol
         self.max_iter = max_iter
         self.drop_tol = drop_tol
         self.init = init
@@ -394,8 +381,7 @@ class LDAModel(ConjugateModel):
             bounds += request.powers.prior * prepared.log_normalisers()
         scores = None
         if "complete" in request.want:
-            power = request.powers.local
-            scores = complete_scores(block, prepared, gamma, power)
+            scores = complete_scores(block, prepared, gamma, request.powers.local)
         elif "score" in request.want:
             scores = self._scores(block, prepared, gamma)
         return LocalStep.of_rows(
@@ -426,12 +412,10 @@ class LDAModel(ConjugateModel):
         return sums_of_shares(gamma, alpha, factors, request.labels)
 
     def _tempered_priors(self, prepared, request):
-        alpha, power = prepared.doc_topic_prior, request.powers.prior
-        if power == 1.0:
-            return alpha
+        power = request.powers.prior
         # The tempered natural parameter is power * (alpha - 1).  This form does not
         # lose the digits of a small alpha.
-        return power * alpha + (1.0 - power)
+        return power * prepared.doc_topic_prior + (1.0 - power)
 
     def optimal_gamma(self, block, prepared, request=AT_ONE):
         """Return the optimal gamma of each document, as `local_step` does."""
@@ -449,7 +433,7 @@ class LDAModel(ConjugateModel):
             np.array(powers.local, dtype=np.float64, ndmin=1),
             np.ndim(powers.local) > 0,
             request.factors(len(gamma)),
-            self.tol,
+            self.local_tol,
             self.max_iter,
             self.drop_tol,
             self.stop,
@@ -558,7 +542,9 @@ class LDAModel(ConjugateModel):
         return target.ravel()
 
     def fisher_product(self, globals_, vector):
-        return globals_.fisher_product(vector)
+        topic_word = globals_.dense()
+        change = vector.reshape(topic_word.shape)
+        return _dirichlet.fisher_product(topic_word, change, 0, _trigamma).ravel()
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
@@ -587,9 +573,20 @@ class LDAModel(ConjugateModel):
         ``priors`` is a pair (alpha, eta), which may differ from the priors of the
         model, or a key of `PARTITION_PRIORS`.
         """
-        alpha, eta = self._partition_priors(priors, hyper)
-        V = self.n_features
-        return log_partition(inverse_temperatures, alpha, eta, V, random, n_samples)
+        (alpha, eta), K = self._partition_priors(priors, hyper), self.n_topics
+        words = _words(np.broadcast_to(eta, (K, eta.shape[1])), self.n_features)
+        # one draw of many topics is as precise as many draws of few topics
+        n_topic_draws = min(n_samples, math.ceil(n_samples**2 / K))
+        n_theta_draws = math.ceil(n_samples / n_topic_draws)
+        total = np.zeros(len(inverse_temperatures))
+        theta = np.broadcast_to(alpha, (n_samples, K))
+        for _ in range(n_topic_draws):
+            beta = _dirichlet.log_draws(words.concentrations, random)
+            for _ in range(n_theta_draws):
+                log_theta = _dirichlet.log_draws(theta, random)
+                log_p = _log_matmul(log_theta, beta)
+                total += words.log_sums(inverse_temperatures, log_p, log_theta)
+        return total / (n_topic_draws * n_theta_draws * n_samples)
 
     def map_partition(self, inverse_temperatures, hyper, priors=None):
         """Return log C(b) per token at the means of theta and of the topics.
@@ -694,26 +691,25 @@ class LDAModel(ConjugateModel):
         alpha differ, larger topics get larger values.
         """
         shape = (self.n_topics, self.n_features)
-        init = self.init
-        if init is not None:
-            init = positive(init, "init", [shape])
+        if self.init is not None:
+            init = positive(self.init, "init", [shape])
             check_prior(init, "init")
-        else:
-            found = tokens = None
-            if self.init_params == "spectral":
-                found = self._analysed(X, sample_weight)
-            if found is not None:  # before the draws, to limit memory
-                alpha = self.initial_hyper(X, sample_weight) if hyper is None else hyper
-                places = np.argsort(-alpha, kind="stable")
-                by_size = bool((alpha != alpha[0]).any())
-                tokens = spectral_tokens(found, self.n_topics, by_size)
-            init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
-            if tokens is not None:
-                init = init.astype(np.float64, copy=False)
-                tokens += START_OF_A_WORD
-                for number, place in enumerate(places[: len(tokens)]):
-                    init[place] *= tokens[number]  # in place: topics are large
-                del tokens
+            return Topics.from_dense(init.T, self.topic_word_prior.T)
+        found = tokens = None
+        if self.init_params == "spectral":
+            found = self._analysed(X, sample_weight)
+        if found is not None:  # before the draws, to limit memory
+            alpha = self.initial_hyper(X, sample_weight) if hyper is None else hyper
+            by_size = bool((alpha != alpha[0]).any())
+            tokens = spectral_tokens(found, self.n_topics, by_size)
+        init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
+        if tokens is not None:
+            init = init.astype(np.float64, copy=False)
+            tokens += START_OF_A_WORD
+            places = np.argsort(-alpha, kind="stable")
+            for number, place in enumerate(places[: len(tokens)]):
+                init[place] *= tokens[number]  # in place: topics are large
+            del tokens
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
     def labelled_globals(self, X, random, hyper, sample_weight, labels):
@@ -757,7 +753,7 @@ class LDAModel(ConjugateModel):
 
         The current topics are the prior of the model's first topics.
         """
-        model, hyper = self._larger(n_births, hyper, self._least_prior(n_births))
+        model, hyper = self._larger(n_births, hyper)
         model.topic_word_prior[: self.n_topics] += globals_.tokens().T
         start = model.topic_word_prior.copy()
         start[self.n_topics :] = self._births(globals_, hyper, n_births, X, random)
@@ -783,25 +779,17 @@ class LDAModel(ConjugateModel):
         """Return a model of the current topics and the new topics of `with_births`."""
         tokens = globals_.tokens()
         new = born.tokens()[:, self.n_topics :]
-        model, hyper = self._larger(
-            new.shape[1], hyper, self._least_prior(new.shape[1])
-        )
+        model, hyper = self._larger(new.shape[1], hyper)
         topic_word = np.hstack([tokens, new]) + model.topic_word_prior.T
         return model, Topics.from_dense(topic_word, model.topic_word_prior.T), hyper
 
-    def _least_prior(self, n_births):
-        """Return eta of new topics: the smallest eta of each word in current topics."""
-        least = self.topic_word_prior.min(axis=0)
-        return np.tile(np.broadcast_to(least, self.n_features), (n_births, 1))
-
-    def _larger(self, n_births, hyper, prior):
+    def _larger(self, n_births, hyper):
+        """Return the model and alpha of more topics, with each word's least eta."""
         model = copy.copy(self)  # the stop flag is shared
         model.n_topics = self.n_topics + n_births
         model.init, model.init_params = None, "random"
-        shape = self.n_topics, self.n_features
-        model.topic_word_prior = np.vstack(
-            [np.broadcast_to(self.topic_word_prior, shape), prior]
-        )
+        eta = np.broadcast_to(self.topic_word_prior, (self.n_topics, self.n_features))
+        model.topic_word_prior = np.vstack([eta, *[eta.min(axis=0)] * n_births])
         hyper = np.concatenate([hyper, np.full(n_births, np.median(hyper))])
         if model.doc_topic_prior is not None:
             model.doc_topic_prior = hyper
@@ -820,9 +808,8 @@ class LDAModel(ConjugateModel):
         column_of = np.full(groups.max() + 1, -1)
         has_seeds = seeded_topics(self.topic_word_prior, K)
         rank = np.lexsort((-tokens[:K].sum(axis=1), ~has_seeds))
-        for topic in rank:
-            if column_of[groups[topic]] < 0:
-                column_of[groups[topic]] = topic
+        present_groups, first = np.unique(groups[rank], return_index=True)
+        column_of[present_groups] = rank[first]
         free = np.setdiff1d(np.arange(K), column_of)
         new = np.flatnonzero(column_of < 0)
         column_of[new] = free[: len(new)]

@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._families import _dirichlet
-from .._simd import special
 from . import _kernels
 from ._cells import N_SQUARES, added, with_shares
 
@@ -168,14 +166,10 @@ class Topics:
         """Return the prior as a view of shape (n_features, n_topics)."""
         return np.broadcast_to(self.prior, self.u.shape)
 
-    def parts(self):
-        """Return the terms of lambda, as arguments of kernels."""
-        full_prior = self.full_prior()
-        return self.u, full_prior, self.decay, self.prior_share, self.base_share
-
     def block_parts(self, block):
-        """Return a block, and the `parts` of lambda, whose row indices are words."""
-        return block, self.parts()
+        """Return a block, and the terms of lambda, whose row indices are words."""
+        shares = self.decay, self.prior_share, self.base_share
+        return block, (self.u, self.full_prior(), *shares)
 
     def dense(self):
         """Return lambda, of shape (n_features, n_topics)."""
@@ -222,12 +216,6 @@ class Topics:
         prior = self.full_prior()[words]
         return self.decay * self.u[words] + (self.prior_share * prior + self.base_share)
 
-    def fisher_product(self, vector):
-        """Return the Fisher information of the Dirichlets times a dense vector."""
-        topic_word = self.dense()
-        change = vector.reshape(topic_word.shape)
-        return _dirichlet.fisher_product(topic_word, change, 0, _trigamma).ravel()
-
     def totals(self):
         # computed without the full prior, because the time of a step must not grow with
         # n_features * n_topics
@@ -256,8 +244,3 @@ class Prepared(NamedTuple):
     def log_normalisers(self):
         """Return the log normaliser of each document's prior, or of that of all."""
         return self.log_normaliser[self.prior_rows if len(self.prior_rows) else 0]
-
-
-def _trigamma(x):
-    values, _ = special.evaluate("trigamma", x.ravel())
-    return values.reshape(x.shape)
