@@ -90,9 +90,6 @@ def _has_sample_temperatures(estimator):
 KEEPING = ConnectionError
 #: Largest numbers of rows and of values for which the calling thread computes.
 MOST_INLINE_ROWS, MOST_INLINE_VALUES = 32, 100_000
-#: Largest limit of the iterations of a row for which the calling thread computes, which
-#: cannot be interrupted in a kernel.
-MOST_INLINE_ITERATIONS = 1000
 #: Largest integer up to which floats represent every integer.
 LARGEST_TOTAL = 2**53
 #: The class of an estimator that a method returns. `typing.Self` would be shorter, but
@@ -480,17 +477,12 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
 
-    #: Name of the parameter that limits the iterations of a row, or None.
-    _iteration_limit = None
-
     def _inline_limits(self):
         """Return the numbers of rows and of values up to which the caller computes.
 
         The start of another thread would take longer.
         """
-        name = self._iteration_limit
-        is_long = name is not None and getattr(self, name) > MOST_INLINE_ITERATIONS
-        return (0, 0) if is_long else (MOST_INLINE_ROWS, MOST_INLINE_VALUES)
+        return MOST_INLINE_ROWS, MOST_INLINE_VALUES
 
     def _check_fitted(self):
         """Raise if there is no fit; warn once if its temperature is above 1."""

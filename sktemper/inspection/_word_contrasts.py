@@ -11,7 +11,8 @@ from .._utils._arguments import check_interval, positive_int
 from .._utils._frames import Tabular, check_same_rows, frame_of_rows
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from ..lda._cells import Cells
-from ..lda._estimators import gamma_at_one, word_topics
+from ..lda._estimators import word_topics
+from ..lda._model import LDAModel
 from ._several_fits import check_lda
 
 #: Standard deviations of log ratios in the prior, except for 0.
@@ -79,7 +80,7 @@ def _expected_tokens(lda, X, covariates):
                 f"The largest group has {size} documents, too few to compare its words "
                 "with those of others. Divide the range of a number into a few groups."
             )
-        gamma = np.concatenate(list(problem.map(gamma_at_one, prepared)))
+        gamma = np.concatenate(list(problem.map(LDAModel.optimal_gamma, prepared)))
         tokens = np.maximum(gamma - prepared.doc_topic_prior[0], 0.0)
         by_word, by_topic, information, variance = [], [], 0.0, 0.0
         enough = _have_documents(tokens, labels)

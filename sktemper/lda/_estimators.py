@@ -141,6 +141,9 @@ DROP_TOL = 1e-4
 #: Largest number of documents, and of their entries times topics, for which the calling
 #: thread computes.
 MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 256, 2_000_000
+#: Largest limit of the iterations of a document for which the calling thread computes,
+#: which cannot be interrupted in a kernel.
+MOST_INLINE_ITERATIONS = 1000
 
 
 def _gamma(model, block, shared, of_rows):
@@ -149,9 +152,6 @@ def _gamma(model, block, shared, of_rows):
     powers = Powers(local=float(powers[0]) if is_common else powers.copy())
     prepared = model.prepared_for(prepared, labels.astype(np.intp))
     return model.optimal_gamma(block, prepared, Request(powers, want=()))
-
-
-gamma_at_one = LDAModel.optimal_gamma
 
 
 def _known_columns(estimator, X):
@@ -179,15 +179,13 @@ def _known_columns(estimator, X):
     return known
 
 
-def _alpha(prior, n_topics):
-    """Return alpha, or None if it depends on the data."""
-    if isinstance(prior, str):
-        return None
-    alpha = positive(
-        1 / n_topics if prior is None else prior, "doc_topic_prior", [(n_topics,)]
-    )
-    check_prior(alpha, "doc_topic_prior")
-    return np.broadcast_to(alpha, n_topics).copy()
+def _prior(settings, name, shapes):
+    """Return the checked parameters of a prior; None is ``1 / n_components``."""
+    prior = getattr(settings, name)
+    prior = 1 / settings.n_components if prior is None else prior
+    prior = positive(prior, name, shapes)
+    check_prior(prior, name)
+    return prior
 
 
 class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
@@ -381,28 +379,25 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
 
     _end_of_fit_checks = END_OF_FIT_CHECKS
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
-    _iteration_limit = "max_doc_update_iter"
 
     def _inline_limits(self):
-        rows, values = super()._inline_limits()
-        if not rows or self.n_jobs not in (None, 1):  # several threads share a block
-            return rows, values
+        if self.max_doc_update_iter > MOST_INLINE_ITERATIONS:
+            return 0, 0
+        if self.n_jobs not in (None, 1):  # several threads share a block
+            return super()._inline_limits()
         n_topics = self.state_.globals_.u.shape[1]
         return MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS // n_topics
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
-        K, eta = settings.n_components, settings.topic_word_prior
-        eta = positive(
-            1 / K if eta is None else eta,
-            "topic_word_prior",
-            [(n_features,), (K, n_features)],
-        )
-        check_prior(eta, "topic_word_prior")
+        K, alpha = settings.n_components, None
+        eta = _prior(settings, "topic_word_prior", [(n_features,), (K, n_features)])
+        if not isinstance(settings.doc_topic_prior, str):  # "auto" needs the data
+            alpha = np.full(K, _prior(settings, "doc_topic_prior", [(K,)]))
         return LDAModel(
             K,
             n_features,
-            _alpha(settings.doc_topic_prior, K),
+            alpha,
             np.atleast_2d(eta),
             dtype=dtype,
             tol=settings.mean_change_tol,
@@ -419,20 +414,17 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
             return settings.replaced(doc_update="variational")
         return settings
 
-    def _n_topics(self):
-        """Return K; if ``n_components`` is None, return K of the fitted model."""
-        if self.n_components is not None:
-            return self.n_components
-        if not hasattr(self, "state_"):
+    def _fixed(self):
+        """Return the fixed parameters, with K of the fitted model if it was None."""
+        K = self.n_components
+        if K is None and not hasattr(self, "state_"):
             refuse(
                 "n_components",
                 "an int of at least 1 in partial_fit, as None finds it in fit",
                 None,
             )
-        return self.n_components_
-
-    def _fixed(self):
-        return {**super()._fixed(), "n_components": self._n_topics()}
+        K = self.n_components_ if K is None else K
+        return {**super()._fixed(), "n_components": K}
 
     # -- fitting -----------------------------------------------------------------------
     def fit(
@@ -611,7 +603,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
 
     def _doc_topic(self, X, temperature, covariates=None):
         if type(temperature) is float and temperature == 1.0:
-            blocks = self._map(X, gamma_at_one, covariates)
+            blocks = self._map(X, LDAModel.optimal_gamma, covariates)
             return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         with self._fitted_problem(X, labels=covariates) as problem:
             n_rows = len(problem.data)
@@ -812,9 +804,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
 
     def _hidden_part(self):
         """Return the `CommonPart` that tables do not show, or None."""
-        if not self.hide_common_words:
-            return None
-        return CommonPart.of_fit(self, self.state_)
+        return CommonPart.of_fit(self, self.state_) if self.hide_common_words else None
 
     def _shown_topic_word(self):
         topics, part = self.state_.globals_, self._hidden_part()
@@ -1381,10 +1371,9 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         if prior is None:
             return
         right = isinstance(prior, np.ndarray) and prior.shape == (model.n_topics,)
-        if not right or prior.dtype != np.float64 or not (prior > 0).all():
+        right = right and prior.dtype == np.float64 and np.isfinite(prior).all()
+        if not (right and (prior > 0).all()):
             raise ValueError("prediction_prior_ does not fit this model")
-        if not np.isfinite(prior).all():
-            raise ValueError("prediction_prior_ is not finite")
 
     _serves = False
 

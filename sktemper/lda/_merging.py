@@ -132,9 +132,7 @@ class Merging:
 
     def best_pair(self, any_gain):
         if any_gain and not np.isfinite(self.change).any():
-            for topic in np.flatnonzero(
-                self.representative == np.arange(len(self.representative))
-            ):
+            for topic in np.unique(self.representative):
                 self._update_changes(topic)
         best = np.unravel_index(np.argmin(self.change), self.change.shape)
         change = self.change[best]
@@ -278,13 +276,6 @@ def _merged_model(estimator, groups):
     """Return the parameters and the model of merged topics."""
     state = estimator.state_
     settings = estimator._settings().replaced(**state.fixed or {})
-    parameters = _merged_parameters(settings, groups)
-    settings = settings.replaced(**parameters)
-    return parameters, estimator._make_model(settings, state.n_features, state.dtype)
-
-
-def _merged_parameters(settings, groups):
-    """Return the parameters for merged topics that may differ from the settings."""
     alpha, eta = settings.doc_topic_prior, settings.topic_word_prior
     if np.ndim(alpha) == 1:
         alpha = sum_groups(np.asarray(alpha, dtype=np.float64), groups)
@@ -292,12 +283,14 @@ def _merged_parameters(settings, groups):
         eta = np.asarray(eta, dtype=np.float64)
         best = np.lexsort((-eta.sum(axis=1), groups))
         eta = eta[best[np.unique(groups[best], return_index=True)[1]]]
-    return {
+    parameters = {
         "n_components": int(groups.max()) + 1,
         "doc_topic_prior": alpha,
         "topic_word_prior": eta,
         "init": None,
     }
+    settings = settings.replaced(**parameters)
+    return parameters, estimator._make_model(settings, state.n_features, state.dtype)
 
 
 def _merged_globals(model, state, tokens, groups):

@@ -217,17 +217,14 @@ def auto_prior(X, n_topics, sample_weight=None):
 
     It is at least .001.
     """
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
     tokens = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
     weight = np.ones(len(tokens)) if sample_weight is None else sample_weight
     weight = np.where(tokens > 0, weight, 0.0)
     total = weight.sum()
     if total == 0:
         return MOST
-    return max(
-        LEAST, min(MOST, PER_TOKEN * float(tokens @ (weight / total)) / n_topics)
-    )
+    mean = float(tokens @ (weight / total))
+    return max(LEAST, min(MOST, PER_TOKEN * mean / n_topics))
 
 
 def auto_prior_of_fewer(alpha, n_topics, n_left):

@@ -89,10 +89,6 @@ class Correspondence(NamedTuple):
     def n_rows(self):
         return effective_rows(self.weight)
 
-    @property
-    def n_tokens(self):
-        return self.tokens_per_row * self.weight.sum()
-
     def eigenvalues_without_sampling_noise(self):
         """Return the eigenvalues in the limit of many documents of the same kind.
 
@@ -189,7 +185,7 @@ def spectral_tokens(correspondence, n_topics, by_size=False):
     key = -totals if by_size else tokens @ np.arange(tokens.shape[1])
     order = np.argsort(key, kind="stable")
     tokens = tokens[order]
-    tokens *= correspondence.n_tokens / n_topics
+    tokens *= correspondence.tokens_per_row * weight.sum() / n_topics
     return tokens
 
 

@@ -248,30 +248,32 @@ class StreamingCountVectorizer(
         _refuse_frames(raw_documents)
         self._validate_ngram_range()
         fresh = restart or not hasattr(self, "_frequencies")
-        if self.vocabulary is not None:
-            return self._learn_nothing(raw_documents, fresh, restart)
-        if fresh:
+        if fresh and self.vocabulary is None:
             self._warn_for_unused_params()
-        return self._grow(raw_documents, fresh, restart)
-
-    def _learn_nothing(self, raw_documents, fresh, restart):
-        """Count the words of a fixed vocabulary, and the tokens of other words."""
-        if fresh:
+        elif fresh:
             CountVectorizer.fit_transform(self, [])  # checks the vocabulary
-        chunk = self._counted(raw_documents, restart)
-        refused = chunk.columns(self.vocabulary_) < 0
-        self._install(self.vocabulary_, WordFrequencies(), chunk, fresh)
+        counted = TextCounts.from_documents(raw_documents, self.build_analyzer())
+        if not (restart or counted.n_rows):
+            raise ValueError("Found 0 documents while a minimum of 1 is required.")
+        chunk = counted.as_type(self.dtype, self.binary)
+        if self.vocabulary is None:
+            vocabulary, frequencies, refused = self._grown(chunk, fresh, restart)
+        else:
+            vocabulary, frequencies = self.vocabulary_, WordFrequencies()
+            refused = chunk.columns(vocabulary) < 0
+        self._install(vocabulary, frequencies, counted, fresh)
         if not restart:
-            self._warn_once_if_refused(chunk, refused)
-        return chunk.as_type(self.dtype, self.binary).select(self.vocabulary_)
+            self._warn_once_if_refused(counted, refused)
+        return chunk.select(vocabulary)
 
-    def _grow(self, raw_documents, fresh, restart):
-        """Give columns to new words, and count the words of the vocabulary."""
-        counted = self._counted(raw_documents, restart)
-        chunk, n_documents = counted.as_type(self.dtype, self.binary), counted.n_rows
+    def _grown(self, chunk, fresh, restart):
+        """Return the vocabulary with new words, frequencies, and words without columns.
+
+        The last is a mask of the new words for which no column was free.
+        """
         known = {} if fresh else self.vocabulary_
         before = WordFrequencies() if fresh else self._frequencies
-        share = 2.0 ** -(n_documents / (self.half_life or math.inf))
+        share = 2.0 ** -(chunk.n_rows / (self.half_life or math.inf))
         frequencies = before.add(chunk, share)
         new = np.flatnonzero(chunk.columns(known) < 0)
         if fresh:
@@ -297,17 +299,7 @@ class StreamingCountVectorizer(
             _check_found(chunk, limits, vocabulary)
         was_refused = np.zeros(len(chunk.words), dtype=bool)
         was_refused[new[refused]] = True
-        self._install(vocabulary, frequencies.pruned(vocabulary), counted, fresh)
-        if not restart:
-            self._warn_once_if_refused(counted, was_refused)
-        return chunk.select(vocabulary)
-
-    def _counted(self, raw_documents, restart):
-        """Return the counts of documents; raise if a chunk of a stream has none."""
-        chunk = TextCounts.from_documents(raw_documents, self.build_analyzer())
-        if not (restart or chunk.n_rows):
-            raise ValueError("Found 0 documents while a minimum of 1 is required.")
-        return chunk
+        return vocabulary, frequencies.pruned(vocabulary), was_refused
 
     def _install(self, vocabulary, frequencies, chunk, fresh):
         """Set all attributes after a chunk at once, which Ctrl-C cannot interrupt."""
