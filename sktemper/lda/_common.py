@@ -169,6 +169,10 @@ class CommonPart:
         return own
 
 
+#: The common part of topics that have none.
+NOTHING_COMMON = CommonPart(np.zeros(0, dtype=int), *np.zeros((3, 0)))
+
+
 def _quantiles(values, weights, levels):
     """Return weighted lower quantiles of rows, each one topic below its level.
 

@@ -55,7 +55,7 @@ from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._cells import N_SQUARES, Cells, added, priors_of_cells, shares_of_cells
-from ._common import CommonPart, CommonWords, separated
+from ._common import NOTHING_COMMON, CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
 from ._model import LDAModel
@@ -794,10 +794,7 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         is empty, with the share 0, unless few words make most of the common tokens.
         After `separate_common_words`, these are words with most tokens in topic 0.
         """
-        part = CommonPart.of_fit(self, self._state())
-        if part is None:
-            nothing = np.zeros(0)
-            return CommonWords(self._names()[:0], nothing.astype(int), nothing, 0.0)
+        part = CommonPart.of_fit(self, self._state()) or NOTHING_COMMON
         columns, shares = part.columns()
         rho = float(part.in_corpus @ part.shares)
         return CommonWords(self._names()[columns], columns, shares, rho)
@@ -852,10 +849,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
     def topic_word_prior_(self) -> np.ndarray:
         """Dirichlet parameters of the topics' prior, broadcastable to `components_`."""
         return self._state().globals_.prior.T
-
-    @property
-    def _n_features_out(self):
-        return self._state().globals_.u.shape[1]
 
     def top_words(
         self, feature_names: ArrayLike | None = None, n_words: Int = 10
@@ -1171,6 +1164,8 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         """Number of topics of the fitted model."""
         return self._state().globals_.u.shape[1]
 
+    _n_features_out = n_components_
+
     def merge_topics(self, n_components: Int | None = None) -> Self:
         r"""Return a fitted model in which similar topics are merged by the evidence.
 
@@ -1355,7 +1350,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
         >>> bool(lda.fit_prior(X[300:]).score(X[300:]) >= before)
         True
         """
-        check_is_fitted(self, "state_")
         with self._fitted_problem(X) as problem:
             prior = best_prior(problem, self.state_)
         choices = replace(choices_of(self), prediction_prior=prior)

@@ -344,18 +344,15 @@ def starts_with_more(estimator):
 
 def fit_with_more(estimator, X, y, sample_weight, X_val, covariates):
     """Fit more topics, merge them, and continue the fit."""
-    more = new_estimator(
+    merged = new_estimator(
         estimator, n_components=estimator.n_start_components, n_start_components=None
     )
-    more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
+    merged._end_of_fit_checks = ()  # equal topics are merged later, without a warning
     given = {"y": y, "X_val": X_val, "covariates": covariates}
-    more.fit(X, sample_weight=sample_weight, **given)
-    merged = more
+    merged.fit(X, sample_weight=sample_weight, **given)
     for _ in range(N_MERGES if estimator.n_components is None else 1):
-        n_before, merged = (
-            merged.n_components_,
-            merged.merge_topics(estimator.n_components),
-        )
+        n_before = merged.n_components_
+        merged = merged.merge_topics(estimator.n_components)
         if merged.n_components_ == n_before and merged.n_iter_ > estimator.max_iter:
             break
         fit_on(merged, estimator.max_iter, X, sample_weight, **given)

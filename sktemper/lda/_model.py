@@ -211,7 +211,7 @@ N_BURN_IN, N_KEPT = 5, 5
 #: Documents that ``doc_update="auto"`` samples have at most `FEW_TOKENS`, and at most
 #: `MOST_PER_TOPIC` of them for each topic; or at most `LEAST_PER_TOPIC` for each topic.
 FEW_TOKENS, MOST_PER_TOPIC, LEAST_PER_TOPIC = 120, 8, 2
-NOTHING_SAMPLED, NO_BOUNDS = np.zeros(0, dtype=np.uint8), np.zeros(0)
+NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
 #: Request of gamma at T=1.
 AT_ONE = Request(want=())
 #: Number of documents of a block; a larger number, if the values of all topics for a
@@ -364,17 +364,12 @@ class LDAModel(ConjugateModel):
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        n_rows = len(block.starts) - 1
         if request.labels is not None:
             prepared = self.prepared_for(prepared, request.labels)
-        gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
-        if request.local_init is not None:
-            gamma[...] = request.local_init
-        bounds = np.empty(n_rows if "bound" in request.want else 0)
         tokens = block.tokens()
         sampled = self._sampled(block, tokens, request)
-        n_iterations, rows = self._optimise(
-            block, prepared, request, sampled, gamma, bounds
+        gamma, bounds, n_iterations, rows = self._optimise(
+            block, prepared, request, sampled
         )
         parts = () if rows is None else ((block.words, rows),)
         if len(bounds):
@@ -419,20 +414,22 @@ class LDAModel(ConjugateModel):
 
     def optimal_gamma(self, block, prepared, request=AT_ONE):
         """Return the optimal gamma of each document, as `local_step` does."""
-        gamma = np.ones((len(block.starts) - 1, self.n_topics), dtype=self.dtype)
-        self._optimise(block, prepared, request, NOTHING_SAMPLED, gamma, NO_BOUNDS)
-        return gamma
+        return self._optimise(block, prepared, request)[0]
 
-    def _optimise(self, block, prepared, request, sampled, gamma, bounds):
-        """Optimise gamma in place; return the iterations and the statistics."""
-        powers = request.powers
+    def _optimise(self, block, prepared, request, sampled=NOTHING_SAMPLED):
+        """Return the optimal gamma, bounds, the iterations and the statistics."""
+        n_rows, powers = len(block.starts) - 1, request.powers
+        gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
+        if request.local_init is not None:
+            gamma[...] = request.local_init
+        bounds = np.empty(n_rows if "bound" in request.want else 0)
         n_iterations, rows = _kernels.local_step(
             *prepared.topics.block_parts(block),
             prepared.digamma_totals,
             self._tempered_priors(prepared, request),
             np.array(powers.local, dtype=np.float64, ndmin=1),
             np.ndim(powers.local) > 0,
-            request.factors(len(gamma)),
+            request.factors(n_rows),
             self.local_tol,
             self.max_iter,
             self.drop_tol,
@@ -450,7 +447,7 @@ class LDAModel(ConjugateModel):
         )
         if n_iterations < 0:
             raise Stopped
-        return n_iterations, rows
+        return gamma, bounds, n_iterations, rows
 
     def _sampled(self, block, tokens, request):
         """Return flags of the documents that are sampled; an empty array for none."""

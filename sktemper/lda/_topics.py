@@ -99,11 +99,7 @@ class WordStatistics:
 
     def dense(self):
         """Return the statistics as an array of shape (n_features, n_topics)."""
-        out = np.zeros((self.n_features, self.n_topics))
-        totals = np.zeros(self.n_topics)
-        for words, rows in self.parts:
-            _kernels.add_rows(out, totals, words, rows, 1.0)
-        return out
+        return self.accumulator().rows
 
 
 class _Accumulator:
@@ -114,7 +110,7 @@ class _Accumulator:
     """
 
     def __init__(self, statistics):
-        self._rows = np.zeros((statistics.n_features, statistics.n_topics))
+        self.rows = np.zeros((statistics.n_features, statistics.n_topics))
         self._totals = np.zeros(statistics.n_topics)
         self._known = np.zeros(statistics.n_features, dtype=bool)
         self._cells = None
@@ -122,12 +118,12 @@ class _Accumulator:
 
     def add(self, statistics):
         ((words, rows),) = statistics.compacted().parts
-        _kernels.add_rows(self._rows, self._totals, words, rows, 1.0)
+        _kernels.add_rows(self.rows, self._totals, words, rows, 1.0)
         self._known[words] = True
         self._cells = added(self._cells, statistics.cells)
 
     def total(self):
-        words, rows = np.flatnonzero(self._known), self._rows
+        words, rows = np.flatnonzero(self._known), self.rows
         # Rows are moved in place, some at a time.  This is safe because no row moves to
         # a higher index.
         for start in range(0, len(words), MOVED_AT_ONCE):

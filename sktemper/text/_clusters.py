@@ -153,10 +153,11 @@ def cluster_words(
             "a positive count."
         )
     corpus_share = corpus / corpus.sum()
+    smooth = (counts + PRIOR_TOKENS * corpus_share) / (tokens + PRIOR_TOKENS)[:, None]
     columns = {
         "count": counts,
         "weight": counts / np.where(tokens > 0, tokens, 1.0)[:, None],
-        "lift": _lift(counts, tokens, corpus_share),
+        "lift": smooth / np.where(corpus_share > 0, corpus_share, 1.0),
         "class_tfidf": class_tfidf(counts),
     }
     order = np.argsort(-columns[by][filled], axis=1, kind="stable")[:, :n_words]
@@ -172,12 +173,6 @@ def cluster_words(
             "prevalence": (tokens / tokens.sum())[cluster],
         },
     )
-
-
-def _lift(counts, tokens, corpus_share):
-    """Return shares of words in clusters, divided by their shares of the corpus."""
-    share = (counts + PRIOR_TOKENS * corpus_share) / (tokens + PRIOR_TOKENS)[:, None]
-    return share / np.where(corpus_share > 0, corpus_share, 1.0)
 
 
 def _counts_of_clusters(X, memberships):
