@@ -7,12 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import xlogy
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    DensityMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import DensityMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 
@@ -20,6 +15,7 @@ from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._docstrings import completed_by
 from .._utils._frames import frame_of_rows, is_frame
 from .._utils._results import copy_fit, new_estimator
+from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
 from ..model import LocalStep, Request
@@ -149,7 +145,7 @@ def about_components(estimator, run):
     )
 
 
-class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
+class MixtureMixin(ComponentTransformer, DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an
@@ -173,11 +169,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     plain_is_better_ = plain_is_better
     clear_memory, alarms_ = clear_memory, alarms
     prevalence_, renewals_ = prevalence, renewals
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     @property
     def _n_features_out(self):

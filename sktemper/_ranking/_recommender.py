@@ -4,7 +4,6 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
@@ -15,6 +14,7 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn
 from .._utils._results import portable_copy
+from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
 from ._best import UserEntries, best_items, products
@@ -194,7 +194,7 @@ def is_long_table(X, names=None):
 MOST_PANEL_BYTES = 2**24
 
 
-class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class RecommenderMixin(ComponentTransformer):
     """Mixin for estimators whose scores are products of user and item vectors.
 
     An estimator must define `_users_of_block`, and `_item_vectors`, which returns an
@@ -508,11 +508,6 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     # -- a fit -------------------------------------------------------------------------
     _input_tags = {"sparse": True}
     _validated = "n_features_in_", "feature_names_in_", "item_labels_"
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def _check_range(self, X, dtype, training=False):
         check_values(X, dtype, training=training)

@@ -1,4 +1,4 @@
-"""The parts of scikit-learn that its oldest supported version does not have.
+"""What estimators share of scikit-learn, and what its oldest version does not have.
 
 Other modules import these parts from here, so that they do not depend on the installed
 version.  scikit-learn has callbacks from version 1.9 on.  With an older version,
@@ -9,6 +9,7 @@ import functools
 
 import sklearn
 from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from threadpoolctl import ThreadpoolController
 
 try:
@@ -19,6 +20,15 @@ except ImportError:
 
 #: Whether scikit-learn has callbacks.
 HAS_CALLBACKS = CallbackSupportMixin is not None
+
+
+class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Mixin of transformers whose result has a column for each component."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def remove_callbacks(estimator):

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any, Literal, Unpack
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
@@ -23,6 +22,7 @@ from .._estimator._variants import (
 from .._utils._arguments import POSITIVE, Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
+from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import check_init, check_numbers, check_variances
 from ..moves import Moves
@@ -37,11 +37,7 @@ from ._model import FactorialMixtureModel
 INITIAL_INCLUSION = 0.2
 
 
-class TemperedFactorialMixture(
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):
+class TemperedFactorialMixture(ComponentTransformer, TemperedEstimator):
     """Binary latent features (factorial mixture) with any tempering, or with none.
 
     Each sample is the sum of the components whose features the sample has, plus noise:
@@ -150,11 +146,6 @@ class TemperedFactorialMixture(
     }
 
     _input_tags = {"allow_nan": True}
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     _validate, _check_enough = check_numbers, check_columns
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import psi
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
@@ -48,6 +48,7 @@ from .._utils._arguments import (
 from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy
+from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_counts, check_prior, check_sparse
 from ..model import Powers, Request
@@ -188,7 +189,7 @@ def _prior(settings, name, shapes):
     return prior
 
 
-class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator):
+class TemperedLDA(ComponentTransformer, TemperedEstimator):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ of topics in word counts, in which the
@@ -347,11 +348,6 @@ class TemperedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEst
     }
 
     _input_tags = {"sparse": True, "positive_only": True}
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def _validate_training(self, X, reset):
         if self._serves:
