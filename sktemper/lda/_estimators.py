@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from scipy.special import psi
+from scipy.special import psi, softmax
 from sklearn.base import _fit_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
@@ -86,9 +86,7 @@ def word_topics(model, block, prepared):
     log_theta = psi(model.optimal_gamma(block, prepared).astype(np.float64))
     log_beta = psi(prepared.topics.rows(block.words)) - prepared.digamma_totals
     log_phi = np.repeat(log_theta, lengths, axis=0) + log_beta[block.slots]
-    log_phi -= log_phi.max(axis=1, keepdims=True, initial=-np.inf)
-    phi = np.exp(log_phi)
-    phi /= phi.sum(axis=1, keepdims=True)
+    phi = softmax(log_phi, axis=1)
     return lengths, block.words[block.slots], block.counts, phi
 
 
