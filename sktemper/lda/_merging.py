@@ -303,9 +303,8 @@ def _merged_globals(model, state, tokens, groups):
         topics = replace(topics, cells=with_shares(cells, shares))
     if model.doc_topic_prior is not None:
         return topics, model.doc_topic_prior
-    alpha, n_topics = state.hyper, model.n_topics
-    fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_topics)
-    return topics, np.full(n_topics, fewer)
+    fewer = auto_prior_of_fewer(float(state.hyper[0]), len(groups), model.n_topics)
+    return topics, np.full(model.n_topics, fewer)
 
 
 def starts_with_more(estimator):
