@@ -115,9 +115,9 @@ def leading_axes(matrix, rows, columns, n_axes):
     random = np.random.default_rng(0)
     shape = matrix.shape[1], n_directions
     with one_blas_thread():
-        basis = _orthonormal(to_rows(random.standard_normal(shape)))
+        basis, _ = np.linalg.qr(to_rows(random.standard_normal(shape)))
         for _ in range(N_ITERATIONS):
-            basis = _orthonormal(to_rows(to_columns(basis)))
+            basis, _ = np.linalg.qr(to_rows(to_columns(basis)))
         found = to_columns(basis)
         eigenvalues, vectors = np.linalg.eigh(found.T @ found)
         first = np.argsort(-eigenvalues, kind="stable")[:n_axes]
@@ -130,10 +130,6 @@ def _minus_outer(matrix, rows, columns):
         part = slice(start, start + ROWS_SUBTRACTED)
         matrix[part] -= np.outer(rows[part], columns)
     return matrix
-
-
-def _orthonormal(columns):
-    return np.linalg.qr(columns)[0]
 
 
 # -- log partition function of samples with different numbers of observations ----------
@@ -152,8 +148,5 @@ class MixturePartition(NamedTuple):
     def of_rows(self, n_observed):
         """Return log C of rows, of shape (n_rows, n_temperatures)."""
         sizes, rows = np.unique(n_observed, return_inverse=True)
-        return np.stack([self._of_size(size) for size in sizes])[rows]
-
-    def _of_size(self, size):
-        logs = self.log_weights + size * self.per_observation
-        return logsumexp(logs, axis=1).mean(axis=0)
+        each = (self.log_weights + size * self.per_observation for size in sizes)
+        return np.stack([logsumexp(logs, axis=1).mean(axis=0) for logs in each])[rows]

@@ -5,6 +5,7 @@ import sys
 from typing import Literal
 
 import numpy as np
+from scipy import sparse
 
 from ._docstrings import complete_methods
 from ._typing import DataFrame, Float
@@ -139,16 +140,27 @@ def is_polars(X):
     return type(X).__module__.startswith("polars")
 
 
-def completed(X, values, validate):
-    """Return an array of data without gaps in the container of the data with gaps.
+def completed(X, expected, validate):
+    """Return data, or data in parts, whose gaps have the expected values.
 
-    ``validate(X, reset=False)`` returns an array with NaN for missing values.
+    The result has the container of the data.  ``validate(X, reset=False)`` returns an
+    array, or a CSR matrix, with NaN for missing values.
     """
     if isinstance(X, list) and np.ndim(X[0]) == 2:
-        return np.split(values, np.cumsum([len(part) for part in X])[:-1])
+        parts = np.split(expected, np.cumsum([part.shape[0] for part in X])[:-1])
+        pairs = zip(X, parts, strict=True)
+        return [completed(*pair, validate) for pair in pairs]
+    values = validate(X, reset=False)
+    if sparse.issparse(values):
+        values = values.copy()
+        gaps = np.flatnonzero(np.isnan(values.data))
+        rows = np.searchsorted(values.indptr, gaps, side="right") - 1
+        values.data[gaps] = expected[rows, values.indices[gaps]]
+        return values
+    gaps = np.isnan(values)
+    values = np.where(gaps, expected, values)
     if not is_frame(as_frame(X)) and not isinstance(X, list | tuple):
         return values
-    gaps = np.isnan(validate(X, reset=False))
     columns = np.flatnonzero(gaps.any(axis=0)).tolist()
     return with_values(X, {j: (gaps[:, j], values[gaps[:, j], j]) for j in columns})
 

@@ -429,17 +429,8 @@ class TemperedBernoulliMixture(_DiscreteMixture):
                 f"impute fills in 0 and 1, but binarize={self.binarize} does not "
                 "separate them: fit X > binarize, and pass it to impute."
             )
-        if isinstance(X, list) and np.ndim(X[0]) == 2:  # data in parts
-            return [self.impute(part) for part in X]
-        shares, values = self.predict_proba(X), self._validate(X, reset=False).copy()
-        means = shares @ self.components_
-        if not issparse(values):
-            values = np.where(np.isnan(values), means > 0.5, values)
-            return completed(X, values, self._validate)
-        gaps = np.flatnonzero(np.isnan(values.data))
-        rows = np.searchsorted(values.indptr, gaps, side="right") - 1
-        values.data[gaps] = means[rows, values.indices[gaps]] > 0.5
-        return values
+        means = self.predict_proba(X) @ self.components_
+        return completed(X, means > 0.5, self._validate)
 
     def _drawn_rows(self, X, seed):
         drawn, _ = copy_fit(self, random_state=seed).sample(X.shape[0])

@@ -200,14 +200,11 @@ class TemperedFactorialMixture(ComponentTransformer, TemperedEstimator):
         probabilities : ndarray of shape (n_samples, n_components)
             The posterior inclusion probabilities nu, at T=1.
         """
-        return np.concatenate(
-            self._map(
-                X,
-                lambda model, block, prepared: (
-                    model.observed_step(block, prepared).local_parameters
-                ),
-            )
-        )
+
+        def probabilities(model, block, prepared):
+            return model.observed_step(block, prepared).local_parameters
+
+        return np.concatenate(self._map(X, probabilities))
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Return the expected values of samples with given features.
@@ -270,12 +267,7 @@ class TemperedFactorialMixture(ComponentTransformer, TemperedEstimator):
             A copy of ``X`` in the same container, in which values that were not missing
             are unchanged.
         """
-        if isinstance(X, list) and np.ndim(X[0]) == 2:  # data in parts
-            return [self.impute(part) for part in X]
-        expected = self.inverse_transform(self.transform(X))
-        values = self._validate(X, reset=False)
-        values = np.where(np.isnan(values), expected, values)
-        return completed(X, values, self._validate)
+        return completed(X, self.inverse_transform(self.transform(X)), self._validate)
 
     # -- views of the state ------------------------------------------------------------
     @property
