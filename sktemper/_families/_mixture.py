@@ -2,8 +2,9 @@
 
 import copy
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -320,20 +321,28 @@ class MixtureModel(NaturalModel):
             logs = logs + self.log_labels(request.labels)
             shares, *sums = softmax(logs, local)
             found = shares.astype(self.dtype, copy=False), *sums
-        responsibilities, bounds, scores = found
+        given, tables = (block, found[0], prepared.hyper), prepared.tables
+        sums = partial(self.statistics, *given, tables=tables)
+        return self.finished(block, request, found, sums)
+
+    def finished(
+        self, block: Any, request: Request, found: tuple, sums: Callable
+    ) -> LocalStep:
+        """Return a local step, given the results of `responsibilities`.
+
+        ``sums`` returns the statistics, given ``factors`` of rows.
+        """
+        shares, bounds, scores = found
         statistics = None
         if "statistics" in request.want:
-            factors = _factors(request, len(bounds))
-            statistics = self.statistics(
-                block, responsibilities, prepared.hyper, factors, prepared.tables
-            )
+            statistics = sums(factors=_factors(request, len(bounds)))
         return LocalStep.of_rows(
             row_observed=self.n_observed(block),
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=len(bounds),
             statistics=statistics,
-            local_parameters=responsibilities if "local" in request.want else None,
+            local_parameters=shares if "local" in request.want else None,
         )
 
     def responsibilities(

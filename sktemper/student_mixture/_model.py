@@ -13,12 +13,13 @@ rows weighted by E[u | k].
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-from .._contract import Capabilities, LocalStep
+from .._contract import Capabilities
 from .._families._births import USED
 from .._families._family import ONCE
 from .._families._mixture import Mixture, softmax
@@ -287,26 +288,16 @@ class StudentMixtureModel(GaussianMixtureModel):
         return shares.astype(self.dtype, copy=False), bounds, bounds
 
     def local_step(self, block, prepared, request):
-        powers, want = request.powers, request.want
+        powers = request.powers
         local = self._local(block, prepared, powers.local, powers.prior)
         if request.labels is not None:
             power, logs = np.asarray(powers.local), self.log_labels(request.labels)
             local = local._replace(logs=local.logs + power[..., None] * logs)
         shares, bounds = _shares(local.logs)
-        statistics = None
-        if "statistics" in want:
-            factors = request.factors(len(bounds))
-            arguments = local.squares, local.scales
-            statistics = self._sums(block, shares, prepared.hyper, factors, *arguments)
-        shares = shares.astype(self.dtype, copy=False)
-        return LocalStep.of_rows(
-            row_observed=self.n_observed(block),
-            row_bounds=bounds,
-            row_scores=bounds,
-            n_iterations=len(bounds),
-            statistics=statistics,
-            local_parameters=shares if "local" in want else None,
-        )
+        given, (_, scales, squares) = (block, shares, prepared.hyper), local
+        sums = partial(self._sums, *given, squares=squares, scales=scales)
+        found = shares.astype(self.dtype, copy=False), bounds, bounds
+        return self.finished(block, request, found, sums)
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
         """Return `StudentStatistics`; without tables, scales are known, or 1."""
