@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import softmax
 from sklearn.utils._param_validation import StrOptions
 
+from .._engine._data import Source
 from .._engine._problem import QUIETLY
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import component_scores, conditional
@@ -364,7 +365,8 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             mean of its conditional means given the observed values and each component,
             weighted by the responsibilities.
         """
-        return completed(X, np.concatenate(self._map(X, _imputed)), self._validate)
+        rows = np.concatenate(self._map(X, _imputed))
+        return rows if isinstance(X, Source) else completed(X, rows, self._validate)
 
     def predict_clusters(self, X: ArrayLike) -> np.ndarray:
         """Return the most probable cluster of each sample, see `component_clusters_`.
