@@ -31,8 +31,7 @@ from ..gaussian_mixture._estimators import (
 from ..gaussian_mixture._priors import LEARNED
 from ..noise import GradientNoise
 from ..tempering import Tempering
-from ._model import LEAST, StudentMixtureModel
-from ._predictive import log_student
+from ._model import LEAST, StudentMixtureModel, log_student
 
 #: Parameters of the Gaussian mixture that are not parameters here.
 LEARNED_PRIORS = {"priors": "learned", "mean_prior": None}
