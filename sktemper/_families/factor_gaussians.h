@@ -13,8 +13,8 @@
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
 
 /* Computes natural parameters from the transposed sums in `b`. */
-static void NAME(natural_lanes)(const gaussians_block *block, const double *scales,
-                                const double *b, double *a, double *m)
+ALWAYS_INLINE void NAME(natural_lanes)(const gaussians_block *block, const double *scales,
+                                       const double *b, double *a, double *m)
 {
     const intptr_t E = block->rank + block->biases;
     const double *prior = block->prior, *shared = block->shared;
@@ -38,9 +38,9 @@ static void NAME(natural_lanes)(const gaussians_block *block, const double *scal
 
 /* Computes rows of a table from covariances `a` and means `m`, and the traces, and adds them to
  * the total. */
-static void NAME(table_lanes)(const gaussians_block *block, const double *weights,
-                              const double *a, const double *m, double *rows,
-                              double *trace)
+ALWAYS_INLINE void NAME(table_lanes)(const gaussians_block *block, const double *weights,
+                                     const double *a, const double *m, double *rows,
+                                     double *trace)
 {
     const intptr_t d = block->rank, biases = block->biases, E = d + biases;
     const intptr_t at = block->at_mean, n_products = d * (d + 1) / 2;
