@@ -171,41 +171,6 @@ static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t sto
     }
 }
 
-/* Computes the same as `add_pairs`, for n PANELs from topic k on.  It ignores `n_shares`, and
- * so needs shares of all topics of each document. */
-ALWAYS_INLINE void NAME(add_panels)(const lda_block *block, intptr_t start, intptr_t stop,
-                                    intptr_t k, const int n, REAL *sums)
-{
-    const intptr_t width = block->width;
-    const int32_t *documents = block->scratch.noted_documents;
-    const REAL *ratios = block->scratch.noted_ratios;
-    const REAL *all = (const REAL *)block->scratch.shares + k;
-    VECTOR total[2 * PARTS];
-    for (int j = 0; j < n * PARTS; j++)
-        total[j] = (VECTOR){0};
-    for (intptr_t e = start; e < stop; e++) {
-        const REAL ratio = ratios[e];
-        const intptr_t i = documents[e];
-        if (i < 0)
-            continue;
-        const VECTOR *shares = (const VECTOR *)(all + i * width);
-        for (int j = 0; j < n * PARTS; j++)
-            total[j] += ratio * shares[j];
-    }
-    for (int j = 0; j < n * PARTS; j++)
-        ((VECTOR *)(sums + k))[j] = total[j];
-}
-
-static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_t stop,
-                                 REAL *sums)
-{
-    intptr_t k = 0;
-    for (; k + 2 * PANEL <= block->width; k += 2 * PANEL)
-        NAME(add_panels)(block, start, stop, k, 2, sums);
-    if (k < block->width)
-        NAME(add_panels)(block, start, stop, k, 1, sums);
-}
-
 /* Computes the statistics of the words from `first` to `end` from the pairs.  Statistics may
  * overwrite the rows. */
 static void NAME(collect_statistics)(DOCUMENT *d, intptr_t first, intptr_t end)
@@ -217,10 +182,7 @@ static void NAME(collect_statistics)(DOCUMENT *d, intptr_t first, intptr_t end)
     for (intptr_t v = first, start = v ? stops[v - 1] : 0; v < end; v++) {
         const intptr_t stop = stops[v];
         int underflown = 0;
-        if (width <= FEW_PANELS * PANEL)
-            NAME(add_all_panels)(block, start, stop, sums);
-        else
-            NAME(add_pairs)(block, start, stop, sums);
+        NAME(add_pairs)(block, start, stop, sums);
         for (intptr_t e = start; e < stop; e++)
             underflown |= block->scratch.noted_documents[e] < 0;
         const REAL *row = d->rows + v * width;
