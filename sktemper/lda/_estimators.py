@@ -359,7 +359,11 @@ class TemperedLDA(ComponentTransformer, TemperedEstimator):
         return X
 
     def _check_enough(self, data):
-        if not any(matrix.sum() for matrix in data.validated):
+        validated = (
+            matrix.data if sparse.issparse(matrix) else matrix
+            for matrix in data.validated
+        )
+        if not any(values.any() for values in validated):
             raise ValueError("X has no tokens: all counts are 0.")
 
     def _compute_dtype(self, X):

@@ -45,7 +45,10 @@ class TextCounts(NamedTuple):
         words = sorted(places)
         rank = np.empty(len(words), dtype=np.int64)
         rank[[places[word] for word in words]] = np.arange(len(words))
-        parts = counts, rank[np.asarray(columns)], starts
+        columns, counts, starts = (
+            np.array(part, dtype=np.int64) for part in (columns, counts, starts)
+        )
+        parts = counts, rank[columns], starts
         shape = len(starts) - 1, len(words)
         return cls(words, sparse.csr_array(parts, shape=shape))
 
