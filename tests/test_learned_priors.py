@@ -171,6 +171,22 @@ def test_learned_priors_maximise_the_evidence(covariance_type, learned):
     assert -found.fun <= values[-1] + 1e-3
 
 
+@pytest.mark.parametrize("narrow", range(D))
+def test_a_narrow_column_alone_is_searched(narrow):
+    """The change of a variance is judged in units of its own column."""
+    units = np.where(np.arange(D) == narrow, 1e-3, 1e3)
+    model, X = model_of("diag", learned=PARTS[2:]), data() * units
+    hyper, globals_, _, _ = posteriors(model, X)
+    statistics = globals_ + model.prior(hyper).scaled(-1.0)
+    hyper = hyper._replace(degrees_of_freedom=1000.0)
+    for _ in range(100):
+        hyper = learned_priors(model, hyper, statistics)
+    factors = np.where(units < 1, 1.2, 1.0)
+    moved = hyper._replace(covariance=factors * hyper.covariance)
+    found = learned_priors(model, moved, statistics).covariance / hyper.covariance
+    np.testing.assert_allclose(found, 1.0, atol=0.1)  # 1.19 without a search
+
+
 @pytest.mark.parametrize("learned", [PARTS, PARTS[2:]])
 def test_learned_priors_maximise_the_evidence_of_a_tied_covariance(learned):
     """All components have one covariance, and with more degrees of freedom, more."""
