@@ -187,6 +187,20 @@ def test_a_narrow_column_alone_is_searched(narrow):
     np.testing.assert_allclose(found, 1.0, atol=0.1)  # 1.19 without a search
 
 
+@pytest.mark.parametrize("seed", [0, 47])
+def test_learned_covariances_stay_symmetric(seed):
+    """Extrapolations do not amplify rounding errors, which made bounds fall."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(6, 3)) * [0.4, 4.0, 0.15]
+    settings = {"moves": None, "tempering": None, "tol": 0.0, "reg_covar": 0.0}
+    mixture = TemperedGaussianMixture(4, covariance_type="full", **settings)
+    mixture.set_params(max_iter=30, random_state=0)
+    mixture.fit(X, sample_weight=random.uniform(0.5, 4.0, 6))
+    covariance = mixture.state_.hyper.covariance
+    np.testing.assert_allclose(covariance, covariance.T, rtol=1e-9)
+    assert (np.diff(mixture.history_["lower_bound"]) > -1e-5).all()
+
+
 @pytest.mark.parametrize("learned", [PARTS, PARTS[2:]])
 def test_learned_priors_maximise_the_evidence_of_a_tied_covariance(learned):
     """All components have one covariance, and with more degrees of freedom, more."""

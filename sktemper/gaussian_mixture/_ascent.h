@@ -622,6 +622,8 @@ static void search_priors(const ascent_block *b, double mean_rows, const usual_f
         const double other = b->vector[b->is_full ? e % D : e];
         largest = fmax(largest, fabs(change) / (unit * other));
         trial[COVARIANCE + e] = new[FREEDOM] * (before + change);
+        if (b->is_full) /* extrapolations would amplify differences between triangles */
+            trial[COVARIANCE + e % D * D + e / D] = trial[COVARIANCE + e];
     }
     const int moves = largest > AT_OPTIMUM;
     if (b->learned & LEARNS_FREEDOM)
