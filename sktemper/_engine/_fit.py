@@ -33,7 +33,7 @@ from ._passes import (
     takes_whole_steps,
 )
 from ._policies import Policies, numbers_of_moves
-from ._problem import QUIETLY, Problem, generator
+from ._problem import QUIETLY, Problem, Purpose, generator
 from ._state import State
 
 # -- plan of a fit: batches, held-out rows, policies and number of passes --------------
@@ -45,8 +45,6 @@ ROWS_NOTED = 8
 #: SHARE_COOLED of the `stream_rows` of the model, but for at least FEWEST_STEPS and at
 #: most MOST_STEPS steps.
 SHARE_COOLED, FEWEST_STEPS, MOST_STEPS = 0.4, 5, STREAM_LENGTH
-#: Keys of random numbers: for policies, and for held-out rows.
-POLICIES, HELD_OUT = 2, 3
 
 
 class TrainingSettings(NamedTuple):
@@ -339,7 +337,7 @@ def _resolved_policies(training, model, state, default_rate):
     policies.check(model)
     tempering, learning_rate = policies.tempering, policies.learning_rate
     if not tempering.knows(state.policies.tempering):
-        random = generator(state.seed, 0, POLICIES)
+        random = generator(state.seed, 0, Purpose.POLICIES)
         state.policies.tempering = tempering.initial_state(model, state.hyper, random)
     if not learning_rate.knows(state.policies.learning_rate):
         state.policies.learning_rate = learning_rate.initial_state()
@@ -369,7 +367,7 @@ def held_out_rows(training, rows, seed, sample_weight):
             f"validation_fraction={training.validation_fraction} leaves none of "
             f"{len(counted)} samples to train on."
         )
-    order = generator(seed, 0, HELD_OUT).permutation(counted)
+    order = generator(seed, 0, Purpose.HELD_OUT).permutation(counted)
     held_out = np.sort(order[:n_validation])
     train = np.delete(np.arange(rows.n_runs), held_out)
     return rows.runs(train), rows.runs(held_out).at(slice(None))

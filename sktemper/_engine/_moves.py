@@ -30,7 +30,7 @@ from ._passes import (
     steps_of_call,
 )
 from ._policies import Policies, proposed, steps_on_proposal
-from ._problem import QUIETLY, Batch, generator
+from ._problem import QUIETLY, Batch, Purpose, generator
 from ._state import LAST_BOUNDS
 from ._step import Steps, install_step, refusing_singular
 from ._workers import InlineWorkers
@@ -131,8 +131,6 @@ FINISHING_STEPS = 100
 LEAST_RISE_OF_PART = 0.5
 #: Stands for a proposal without a key.
 KEYLESS = Proposal(None, None)
-#: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
-PROPOSING, TRYING, JUDGING = 4, 5, 6
 
 
 def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # noqa: B008
@@ -281,7 +279,7 @@ class _Trials:
         self.all_rows, most = rows, len(rows)
         if state.policies.batch_size < len(rows):
             most = JUDGING_ROWS
-        drawing = generator(state.seed, state.progress.passes, JUDGING)
+        drawing = generator(state.seed, state.progress.passes, Purpose.TESTS)
         self.rows = rows.some(most, drawing)
         self.on_part = len(self.rows) < len(rows)
         self._present_bounds = LastCall(operator.eq)
@@ -386,7 +384,7 @@ class _Trials:
         # fitted to it only once.
         number = moves.n_proposed - moves.failed % MOVES_OF_A_PART
         part, block, row_weight = self._part(state.seed, number, policy.max_samples)
-        random = generator(state.seed, moves.n_proposed, PROPOSING)
+        random = generator(state.seed, moves.n_proposed, Purpose.PROPOSALS)
         model, labels = self.model, self.problem.labels
         proposal = proposed(
             policy,
@@ -410,7 +408,8 @@ class _Trials:
         def taken(_):
             part, weight = self.rows, self.problem.sample_weight
             if most < len(part):
-                part = Rows(part).some(most, generator(seed, number, TRYING))
+                random = generator(seed, number, Purpose.PARTS)
+                part = Rows(part).some(most, random)
             block = self.problem.data.take(self.model, part)
             return part, block, None if weight is None else weight[part]
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._contract import Ascent
 from ..schedules import Clock
 from ._data import InMemory, Rows
-from ._problem import Batch, generator
+from ._problem import Batch, Purpose, generator
 from ._step import Steps
 
 # -- ascents: several steps of coordinate ascent in one call of the model --------------
@@ -330,8 +330,6 @@ MOST_CHECKED = 256
 #: Smallest number of batches that a batch of a stream represents.
 BATCHES_OF_STREAM = 25
 
-#: Key of the random rows of early passes.
-EARLY = 10
 #: Early passes of large data use this share of the rows, but at least so many, and at
 #: least one row for each multiplication that a row takes.
 SHARE_OF_EARLY, FEWEST_EARLY = 1 / 8, 10_000
@@ -448,7 +446,7 @@ def _batches(problem, policies, state, hooks, rows, shuffle):
     def take(_):
         order = rows
         if shuffle and n_batches > 1:
-            drawing = generator(state.seed, progress.passes, 1)
+            drawing = generator(state.seed, progress.passes, Purpose.ORDER)
             order = rows.runs(drawing.permutation(rows.n_runs))  # runs stay whole
         first = first_batch(state, n_rows, n_batches)
         ends = np.append(0, _ends_of_batches(len(rows), n_batches))
@@ -510,7 +508,7 @@ def early_passes(problem, policies, state):
         return rows, 0
     n_passes = state.progress.planned_passes
     plan = planned(policies, Clock(total=problem.total), n_passes, len(rows))
-    random = generator(state.seed, 0, EARLY)
+    random = generator(state.seed, 0, Purpose.EARLY)
     # at the first pass at T=1; there is none if no pass is
     return Rows(rows.some(int(n_early), random)), int(np.argmin(plan.temperatures != 1))
 

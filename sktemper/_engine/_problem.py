@@ -3,6 +3,7 @@
 import functools
 import itertools
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,13 @@ from ._workers import Workers
 
 #: Context without numpy's warnings.  A step that overflows is rejected at its end.
 QUIETLY = functools.partial(np.errstate, over="ignore", invalid="ignore")
+#: What random numbers are for, by number in a key of `generator`: the order of a pass,
+#: policies, held-out rows, proposals, the parts of rows that they are fitted to, their
+#: test rows, renewals, the memories of a stream and of a fit, and rows of early passes.
+Purpose = IntEnum(
+    "Purpose",
+    "ORDER POLICIES HELD_OUT PROPOSALS PARTS TESTS RENEWALS STREAM FIT EARLY",
+)
 
 
 class Batch(NamedTuple):

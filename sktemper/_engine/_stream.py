@@ -20,14 +20,12 @@ from ._data import Data, InMemory, as_slice
 from ._moves import run_moves
 from ._passes import predictive_scores, run_passes
 from ._policies import Policies, numbers_of_moves
-from ._problem import Batch, generator
+from ._problem import Batch, Purpose, generator
 from ._reservoir import FIRST_RENEWAL, Challenger, Reservoir, Stream
 from ._state import MoveProgress
 from ._step import Steps
 
 # -- renewals: fits of new components to the memory of a stream ------------------------
-#: Key of the random numbers of a renewal.
-RENEWING = 7
 #: Numbers of passes of three fits: a new fit to a memory that is not full, the fit of
 #: new components, and the fit of all components before merges.  After merges, one step
 #: on all rows removes the noise of the steps on mini-batches.
@@ -49,7 +47,8 @@ class _Renewing:
         _, self.weight, self.recent = remembered
 
     def random(self, number):
-        return generator(self.state.seed, self.state.stream.samples, RENEWING, number)
+        seed, samples = self.state.seed, self.state.stream.samples
+        return generator(seed, samples, Purpose.RENEWALS, number)
 
     def on(self, X, weight, model):
         """Return the problem of a model, a matrix and weights of its rows."""
@@ -215,8 +214,6 @@ def challenger_of(problem, policies, tempering, state, remembered):
 
 
 # -- steps on the pieces of a chunk of a stream ----------------------------------------
-#: Keys of the random numbers that draw the memory of a stream, and of a fit.
-REMEMBERING, REMEMBERING_FIT = 8, 9
 #: Longer gaps between rows count as this number of half-lives.  It leaves no weight to
 #: earlier rows, and the age of a stream stays finite.
 MOST_HALF_LIVES = 10_000
@@ -253,7 +250,7 @@ def remember(problem, rate, renewals, state):
 def _sample_of_fit(problem, renewals, weight, seed):
     n_rows = len(problem.data)
     capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
-    random = generator(seed, 0, REMEMBERING_FIT)
+    random = generator(seed, 0, Purpose.FIT)
     if weight is not None:
         with np.errstate(divide="ignore"):
             logs = np.log(weight)
@@ -452,7 +449,7 @@ class _Pieces:
         if not renewals.is_on:
             return stream
         first = stream.samples
-        random = generator(self.state.seed, first, REMEMBERING)
+        random = generator(self.state.seed, first, Purpose.STREAM)
         with np.errstate(divide="ignore"):
             logs = self.half_lives[piece] * math.log(2) + np.log(self.weight[piece])
         X = self.problem.data.rows(np.arange(piece.start, piece.stop))
