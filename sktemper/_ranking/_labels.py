@@ -193,7 +193,7 @@ def label_keys(labels):
     return labels.tolist()
 
 
-def listed(labels):
+def listed_labels(labels):
     """Return a text that lists labels, at most `MOST_NAMED` of them."""
     more = len(labels) - MOST_NAMED
     named = ", ".join(map(repr, labels[:MOST_NAMED]))
@@ -274,7 +274,7 @@ class LabelIndex:
             twice = list(dict.fromkeys(twice))
             raise ValueError(
                 f"Labels of {self.kind}s occur twice, so {self.kind}s cannot be "
-                f"selected by label: {listed(twice)}."
+                f"selected by label: {listed_labels(twice)}."
             )
         return positions
 
@@ -298,7 +298,7 @@ class LabelIndex:
         unknown = list(dict.fromkeys(unknown))
         s = "s" if len(unknown) > 1 else ""
         raise ValueError(
-            f"Unknown {self.kind}{s}: {listed(unknown)}.{self._hint(unknown)}"
+            f"Unknown {self.kind}{s}: {listed_labels(unknown)}.{self._hint(unknown)}"
         )
 
     def _hint(self, unknown):

@@ -96,12 +96,6 @@ def check_variances(variances, dtype, name):
         )
 
 
-def non_negative(values, name):
-    """Return valid numbers of at least 0 as an array of floats."""
-    floats = {"dtype": np.float64, "ensure_2d": False, "input_name": name}
-    return check_array(values, ensure_non_negative=True, **floats)
-
-
 def check_prior(value, name):
     """Raise if a prior parameter that is not a variance cannot be used.
 

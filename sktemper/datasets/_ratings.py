@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions
 
-from .._ranking._labels import label_array, label_keys, labelled, listed
+from .._ranking._labels import label_array, label_keys, labelled, listed_labels
 from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
@@ -241,8 +241,8 @@ def _encoded(values, labels, unknown, kind):
     missing = distinct[positions < 0].tolist()
     if unknown == "error" and missing:
         raise ValueError(
-            f"{len(missing)} {kind}s are not in {kind}_labels: {listed(missing)}. "
-            "unknown='ignore' leaves their lines out."
+            f"{len(missing)} {kind}s are not in {kind}_labels: "
+            f"{listed_labels(missing)}. unknown='ignore' leaves their lines out."
         )
     return positions[codes], labels
 

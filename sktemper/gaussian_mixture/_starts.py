@@ -10,9 +10,10 @@ moves centres of k-means without samples, however.
 import functools
 
 import numpy as np
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import gen_batches
 
 from .._families._normal_wishart import COVARIANCES
+from .._utils._validation import checked_floats
 from . import _kernels
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
@@ -229,9 +230,7 @@ def from_means(means, X, n_components, random, weight=None):
 
 def check_weights_init(weights, n_components):
     """Return initial weights as a valid array, (n_components,)."""
-    weights = check_array(
-        weights, dtype=np.float64, ensure_2d=False, input_name="weights_init"
-    )
+    weights = checked_floats(weights, "weights_init")
     if weights.shape != (n_components,):
         raise ValueError(
             f"weights_init has shape {weights.shape}; expected ({n_components},)."

@@ -13,6 +13,7 @@ from .._engine._data import matrices_of
 from .._utils._arguments import is_number, positive_int, refuse
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
+from .._utils._validation import checked_floats
 
 # -- checks of priors and counts -------------------------------------------------------
 #: Largest number of tokens of a sampled document; each token takes four bytes.
@@ -27,9 +28,7 @@ def positive(value, name, shapes):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} must be positive and finite, got {value}.")
         return np.float64(value)
-    array = check_array(
-        value, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name=name
-    )
+    array = checked_floats(value, name)
     if array.shape not in shapes:
         expected = " or ".join(map(str, shapes))
         raise ValueError(f"{name} has shape {array.shape}; expected {expected}.")

@@ -23,7 +23,7 @@ from .._utils._design import MOST_CONDITION, Design, check_dense
 from .._utils._frames import Tabular, check_same_rows, data_frame
 from .._utils._inference import SEED, Permuted
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
-from .._utils._validation import SUM_TOL, non_negative
+from .._utils._validation import SUM_TOL, checked_floats
 
 #: Least curvature, per sample, at an optimum.
 LEAST_CURVATURE = 1e-6
@@ -366,7 +366,9 @@ def _weights_of_samples(posteriors, sample_weight, sampling_weight):
     counts = np.ones(len(posteriors)) if counts is None else counts
     if sampling_weight is None:
         return counts, np.ones_like(counts)
-    ratios = column_or_1d(non_negative(sampling_weight, "sampling_weight"))
+    ratios = column_or_1d(
+        checked_floats(sampling_weight, "sampling_weight", ensure_non_negative=True)
+    )
     check_consistent_length(posteriors, ratios)
     ratios = ratios / (ratios.max() or 1.0)
     if not counts @ ratios > 0:

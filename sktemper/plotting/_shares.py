@@ -16,7 +16,7 @@ from .._utils._frames import check_same_rows
 from .._utils._groups import MOST_GROUPS, largest_groups
 from .._utils._inference import TINY
 from .._utils._typing import ArrayLike, Axes, DataLike, Float, Int
-from .._utils._validation import SUM_TOL, non_negative
+from .._utils._validation import SUM_TOL, checked_floats
 from ._axes import Display, select_topics, topic_colours, topic_labels
 
 # -- shares of topics ------------------------------------------------------------------
@@ -80,7 +80,8 @@ def topic_shares(
             "The rows of doc_topic must sum to 1: pass the result of transform(X), not "
             "of transform(X, normalize=False)."
         )
-    weights *= non_negative(tokens, "tokens").reshape(-1, 1)
+    tokens = checked_floats(tokens, "tokens", ensure_non_negative=True)
+    weights *= tokens.reshape(-1, 1)
     if groups is None:
         return _normalize(weights.sum(axis=0))
     check_consistent_length(doc_topic, groups)
