@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +83,15 @@ class Setting(NamedTuple):
     data: Callable = lambda X: X
     skips: frozenset = frozenset()
     attributes: dict = {}
+
+    def together_with(self, other):
+        """Return a setting with the parameters of both, on the data of both."""
+        return Setting(
+            self.parameters | other.parameters,
+            lambda X: other.data(self.data(X)),
+            self.skips | other.skips,
+            self.attributes | other.attributes,
+        )
 
 
 class Configuration(NamedTuple):
@@ -208,9 +218,19 @@ class Row(NamedTuple):
         required = {need for p in policies for need in getattr(p, "requires", ())}
         return required <= self.capabilities()
 
+    def pairs(self):
+        """Return the settings of each two that set different parameters."""
+        usual = Setting()
+        return {
+            f"{first} and {second}": one.together_with(other)
+            for (first, one), (second, other) in combinations(self.settings.items(), 2)
+            if usual not in (one, other)
+            and one.parameters.keys().isdisjoint(other.parameters)
+            and with_short_rows not in (one.data, other.data)  # has its own types
+        }
+
     def checked(self, setting):
         """Return the arguments of `check_model` in a setting, and skipped checks."""
-        setting = self.settings[setting]
         estimator = self.estimator(**{**self.exact, **setting.parameters})
         estimator = with_attributes(estimator, self.attributes | setting.attributes)
         X = setting.data(self.data(120)[:40])
@@ -306,7 +326,7 @@ def with_gaps(X):
 
 def with_nan(X):
     """Return the ratings as an array with NaN for missing ratings."""
-    filled = np.full(X.shape, np.nan)
+    filled = np.full(X.shape, np.nan, X.dtype)
     filled[X.nonzero()] = X.data
     return filled
 

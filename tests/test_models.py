@@ -15,16 +15,17 @@ from sktemper.testing import check_model
 from sktemper.testing import checks as checks_of
 from sktemper.testing._case import Case, Skip
 
-#: Settings of all models; the first and every third setting of a model are quick.
+#: Settings of all models, and pairs of them; the first and every third setting of a
+#: model are quick.
 SETTINGS = [
     pytest.param(
         row,
         setting,
-        id=f"{row.name}-{setting}",
-        marks=pytest.mark.deep if number % 3 else [],
+        id=f"{row.name}-{name}",
+        marks=pytest.mark.deep if number % 3 or name not in row.settings else [],
     )
     for row in ROWS.values()
-    for number, setting in enumerate(row.settings)
+    for number, (name, setting) in enumerate((row.settings | row.pairs()).items())
 ]
 
 
@@ -45,7 +46,7 @@ def test_the_model_passes_all_checks(row, setting):
             error = AssertionError(f"{name} {status}: {result['reason']}")
             wrong.append(result["exception"] or error)
     if wrong:
-        raise ExceptionGroup(f"{row.name}, {setting}", wrong)
+        raise ExceptionGroup(f"{row.name}, {setting.parameters}", wrong)
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
@@ -353,7 +354,7 @@ PLANTED = [
 
 def planted(plant, row):
     """Return a model with a planted bug, and data."""
-    estimator, X, _ = row.checked(next(iter(row.settings)))
+    estimator, X, _ = row.checked(next(iter(row.settings.values())))
     X = estimator._validate_training(X, reset=True)
     model = new_model(estimator, X.shape[1], estimator._compute_dtype(X))
     model.__class__ = plant(type(model))
