@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper.gaussian_mixture import _ascent, _choice
+from sktemper.gaussian_mixture import _choice, _priors
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _mixtures
 
@@ -212,6 +213,20 @@ GIVEN = {"mean_precision_prior": 0.4, "degrees_of_freedom_prior": 9.0}
 COVARIANCES = {"full": 5 * np.eye(3) + 1, "diag": [5.0, 6.0, 7.0], "spherical": 6.0}
 
 
+class Partition(NamedTuple):
+    """Clusters of rows, and the priors that are learned from them."""
+
+    hyper: Any
+    counts: Any
+    statistics: Any
+
+    def merged(self, model, *least):
+        """Return the best partition after merges, and its evidence."""
+        given = model, self.hyper, self.statistics, *least
+        hyper, statistics, evidence = _priors.agglomerated(*given)
+        return Partition(hyper, statistics[:, 0], statistics), evidence
+
+
 def partition_of(kind, n_parts, weights="dirichlet_process", **given):
     """Return a model, and three clusters that are divided into parts."""
     X, labels = clusters(kind, 180, 3)
@@ -222,7 +237,7 @@ def partition_of(kind, n_parts, weights="dirichlet_process", **given):
     model = estimator._model_of_type(kind, 3)
     hyper, shares = model.initial_hyper(X), np.eye(3 * n_parts)[parts]
     sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
-    return model, _ascent.Partition(hyper, *sums)
+    return model, Partition(hyper, *sums)
 
 
 def evidence_of_partition(model, partition):
@@ -242,7 +257,7 @@ def greedily_merged(model, partition, least):
             sums = [np.delete(part, k, 0) for part in partition[1:]]
             for own, part in zip(sums, partition[1:], strict=True):
                 own[i] += part[k]
-            merged.append(_ascent.Partition(partition.hyper, *sums))
+            merged.append(Partition(partition.hyper, *sums))
         family, prior = (
             model.family_of(partition.hyper),
             model.component_prior(partition.hyper),
@@ -260,8 +275,8 @@ def test_the_merges_of_most_evidence_are_made(kind, weights, least):
     given = {**GIVEN, "covariance_prior": COVARIANCES[kind]}
     # each of five clusters has all others as neighbours
     model, (hyper, counts, statistics) = partition_of(kind, 2, weights, **given)
-    partition = _ascent.Partition(hyper, counts[:5], statistics[:5])
-    best, most = _ascent.agglomerated(model, partition, least)
+    partition = Partition(hyper, counts[:5], statistics[:5])
+    best, most = partition.merged(model, least)
     expected = greedily_merged(model, partition, least)
     for one, other in zip(best[1:], expected[1:], strict=True):
         np.testing.assert_allclose(one, other)
@@ -273,7 +288,7 @@ def test_the_merges_of_most_evidence_are_made(kind, weights, least):
 def test_merges_learn_priors(kind, is_diagonal):
     model, partition = partition_of(kind, 4)
     hyper = partition.hyper._replace(is_diagonal=is_diagonal and kind == "full")
-    best, most = _ascent.agglomerated(model, partition._replace(hyper=hyper))
+    best, most = partition._replace(hyper=hyper).merged(model)
     np.testing.assert_allclose(best.counts, 60)
     assert most == pytest.approx(evidence_of_partition(model, best))
     assert most > evidence_of_partition(model, best._replace(hyper=hyper)) + 1

@@ -208,10 +208,10 @@ def test_splits_of_few_rows_do_not_depend_on_old_memory(monkeypatch):
     random = np.random.default_rng(1)
     X = random.normal(size=(100, 24))
     X += random.integers(6, size=100)[:, None] * random.normal(size=24) * 3
-    scratch = _kernels.ascent_scratch
+    aligned = _kernels.aligned
 
-    def filled(*sizes):
-        memory = scratch(*sizes)
+    def filled(*given):
+        memory = aligned(*given)
         memory[:] = np.nan
         return memory
 
@@ -221,7 +221,7 @@ def test_splits_of_few_rows_do_not_depend_on_old_memory(monkeypatch):
         )
         return mixture.fit(X).lower_bound(X)
 
-    monkeypatch.setattr(_kernels, "ascent_scratch", filled)
+    monkeypatch.setattr(_kernels, "aligned", filled)
     found = bound()
     monkeypatch.setattr(_family.GaussianFamily, "split_finder", lambda *_: None)
     assert found == pytest.approx(bound(), rel=1e-9)

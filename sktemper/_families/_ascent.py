@@ -110,8 +110,18 @@ class KernelAscent(Ascent):
     #: Number of rows of the bounds that `run` returns.
     n_bounds = 2
 
+    def start(self, globals_, hyper, local=None):
+        """Start from parameters, which stay unchanged."""
+        copies = [np.array(a, np.float64, order="C") for a in globals_.arrays()]
+        self._globals, self._hyper = type(globals_)(*copies), hyper
+
+    def parameters(self):
+        """Return new objects with the current parameters."""
+        copies = [array.copy() for array in self._globals.arrays()]
+        return type(self._globals)(*copies), self._hyper
+
     def run(self, powers, flags, n_left, limits, before, scale):
-        bounds = np.empty((self.n_bounds, len(powers)))
+        bounds = np.zeros((self.n_bounds, len(powers)))
         status, n_done, before = self._take_steps(
             (powers, flags, n_left, limits, before, scale, self.model.stop, bounds)
         )
@@ -141,16 +151,6 @@ class ProductAscent(KernelAscent):
             self._log_base = np.ascontiguousarray(base, dtype=np.float64)
         self._sticks = len(model.shapes()[0]) == 2
         self.row_bounds = np.empty(block.shape[0])
-
-    def start(self, globals_, hyper, local=None):
-        self._hyper = hyper
-        self._globals = type(globals_)(
-            *(np.array(array, dtype=np.float64) for array in globals_.arrays())
-        )
-
-    def parameters(self):
-        copies = [array.copy() for array in self._globals.arrays()]
-        return type(self._globals)(*copies), self._hyper
 
     def _take_steps(self, steps):
         hyper, globals_ = self._hyper, self._globals

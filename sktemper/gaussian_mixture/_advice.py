@@ -5,10 +5,9 @@ import numpy as np
 from .._families._births import USED, Search
 from .._utils._notices import listed
 from ..model import IllDefined
-from ._ascent import MARGIN
 from ._choice import candidates
 from ._gaps import has_gaps
-from ._priors import learned_priors
+from ._priors import MARGIN, learned_priors
 from ._starts import NO_WIDTH
 
 #: Largest number of rows that the checks use.

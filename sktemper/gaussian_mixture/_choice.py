@@ -5,9 +5,9 @@ import numpy as np
 from .._families._ascent import MixtureAscent
 from .._families._mixture import Mixture
 from ..model import IllDefined, Powers
-from ._ascent import MARGIN, Partition, agglomerated
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
+from ._priors import MARGIN, agglomerated
 from ._starts import (
     distinct_rows,
     impute,
@@ -213,7 +213,7 @@ def candidates(n_samples, n_features):
 
 
 def _evidence(model, hyper, data, clusters, least):
-    """Return the lower bound of a mixture that starts from merged clusters.
+    """Return the lower bound of a mixture `STEPS` after a start from merged clusters.
 
     Parameters
     ----------
@@ -234,21 +234,13 @@ def _evidence(model, hyper, data, clusters, least):
     X, rows, weight = data
     family, block = model.family_of(hyper), model.take(rows, slice(None))
     found = [
-        family.statistics(block[own], np.ones((len(own), 1)), weight[own])
+        family.statistics(block[own], np.ones((len(own), 1)), weight[own])[1]
         for own in clusters
     ]
-    counts, statistics = map(np.concatenate, zip(*found, strict=True))
-    partition, _ = agglomerated(model, Partition(hyper, counts, statistics), least)
-    block = model.take(X, slice(None))
-    return _bound(model, block, weight, partition), len(partition.counts)
-
-
-def _bound(model, block, weight, partition):
-    """Return the lower bound after `STEPS` steps of coordinate ascent."""
-    hyper, counts, statistics = partition
-    model = model.resized(len(counts))
-    order = model.weights.order(counts)
-    sums = Mixture(model.weights.counted(counts[order]), statistics[order])
+    hyper, found, _ = agglomerated(model, hyper, np.concatenate(found), least)
+    model, block = model.resized(len(found)), model.take(X, slice(None))
+    found = found[model.weights.order(found[:, 0])]
+    sums = Mixture(model.weights.counted(found[:, 0]), found)
     ascent = model.ascent(block, hyper, weight) or MixtureAscent(model, block, weight)
     ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
-    return float(ascent.take(STEPS)[1])
+    return float(ascent.take(STEPS)[1]), len(found)

@@ -225,7 +225,7 @@ class GaussianFamily(NormalWishartFamily):
         block = self._rows_of(block, tables)
         out = np.empty((n_rows, len(tables.means)), dtype=self.dtype)
         bounds, scores = np.empty(n_rows), np.empty(n_rows)
-        stopped = _kernels.local_step(
+        _kernels.local_step(
             block,
             tables.means,
             tables.factors,
@@ -237,8 +237,6 @@ class GaussianFamily(NormalWishartFamily):
             bounds,
             scores,
         )
-        if stopped:
-            raise Stopped
         return out, bounds, scores
 
     def log_likelihoods(self, block, tables):
@@ -263,7 +261,7 @@ class GaussianFamily(NormalWishartFamily):
     def _sums_of(self, block, shares, factors, n_moments):
         out = np.empty((shares.shape[1], n_moments))
         dtype = block.dtype if block.dtype == shares.dtype else np.float64
-        stopped = _kernels.weighted_moments(
+        _kernels.weighted_moments(
             np.asarray(block, dtype=dtype),
             self.origin,
             not self.covariance.products,
@@ -272,8 +270,6 @@ class GaussianFamily(NormalWishartFamily):
             self.stop,
             out,
         )
-        if stopped:
-            raise Stopped
         return out
 
     def in_float64(self, block, tables):
@@ -311,7 +307,7 @@ class GaussianFamily(NormalWishartFamily):
         for part, out in zip(mixtures, scores, strict=True):
             if law.is_product:
                 product = self.origin, usual.means[part], factors[part].copy()
-            stopped = _kernels.predictive(
+            _kernels.predictive(
                 rows,
                 tables.means[part],
                 tables.factors[part],
@@ -322,8 +318,6 @@ class GaussianFamily(NormalWishartFamily):
                 self.stop,
                 out,
             )
-            if stopped:
-                raise Stopped
         return scores
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from sktemper._contract import Stopped
 from sktemper._simd.special import aligned
 from sktemper._utils._tasks import run_shared
 
@@ -32,7 +33,7 @@ def local_step(
 ):
     """Compute responsibilities, or distances, of samples; see `mixture_block`.
 
-    There is one power for all samples, or one for each.  Returns -1 if stopped, or 0.
+    There is one power for all samples, or one for each.
     """
     cdef mixture_block block
     cdef int status
@@ -45,7 +46,8 @@ def local_step(
     block.scores = &scores[0]
     with nogil:
         status = run_mixture_local_step(floating is float, &block)
-    return status
+    if status:
+        raise Stopped
 
 
 cdef _fill(
@@ -90,13 +92,12 @@ def predictive(
 ):
     """Compute log densities of a mixture of Student-t densities; see `predictive_block`.
 
-    ``origin`` and the arguments of products over features may be None.  Returns -1 if
-    stopped, or 0.
+    ``origin`` and the arguments of products over features may be None.
     """
     cdef predictive_block block
     cdef int status
     if not samples.shape[0]:
-        return 0
+        return
     kept = _fill(&block.mixture, samples, means, factors, constants, stop)
     lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
     n_logs = block.mixture.n_features + block.mixture.n_components
@@ -111,7 +112,8 @@ def predictive(
     block.logs = &logs[0]
     with nogil:
         status = run_mixture_predictive(floating is float, &block)
-    return status
+    if status:
+        raise Stopped
 
 
 def weighted_moments(
@@ -125,13 +127,13 @@ def weighted_moments(
 ):
     """Compute weighted sums of moments; see `moments_block`.
 
-    There is one factor for all samples, or one for each.  Returns -1 if stopped, or 0.
+    There is one factor for all samples, or one for each.
     """
     cdef moments_block block
     cdef int status
     if samples.shape[0] == 0:
         out[:] = 0
-        return 0
+        return
     block.n_samples = samples.shape[0]
     block.n_features = samples.shape[1]
     block.n_components = shares.shape[1]
@@ -152,7 +154,8 @@ def weighted_moments(
     block.out = &out[0, 0]
     with nogil:
         status = run_weighted_moments(floating is float, &block)
-    return status
+    if status:
+        raise Stopped
 
 
 #: Initial degrees of freedom of learned priors minus their lower limit, and their range.
@@ -164,33 +167,12 @@ FACTORS_OF_SCALED = SCALE_FACTOR, SCALE_NEWTON_FACTOR
 FARTHEST = FARTHEST_ROW
 
 
-def ascent_scratch(
-    intptr_t n_components,
-    intptr_t n_features,
-    int kind,
-    int law,
-    bint has_scales=False,
-    intptr_t n_sections=1,
-):
-    """Return the scratch memory of `ascent` for all samples of a mixture."""
-    cdef ascent_block block
-    cdef double scale
-    block.freedom_of_scales = &scale if has_scales else NULL
-    block.n_components, block.n_features = n_components, n_features
-    block.kind, block.law, block.n_sections = kind, law, n_sections
-    return aligned(np.empty, SIMD.gaussian_ascent_size_f64(&block), np.float64)
-
-
-cdef take_scratch(ascent_block *block):
-    """Set and return new scratch memory of a call."""
-    cdef double[::1] scratch = ascent_scratch(
-        block.n_components,
-        block.n_features,
-        block.kind,
-        block.law,
-        block.freedom_of_scales != NULL,
-    )
-    block.n_sections, block.scratch = 1, &scratch[0]
+cdef take_scratch(ascent_block *block, intptr_t n_sections=1):
+    """Set and return new scratch memory for all samples of a mixture."""
+    block.n_sections = n_sections
+    size = SIMD.gaussian_ascent_size_f64(block)
+    cdef double[::1] scratch = aligned(np.empty, size, np.float64)
+    block.scratch = &scratch[0]
     return scratch
 
 
@@ -204,12 +186,12 @@ cdef set_priors(ascent_block *block, tuple priors):
     block.freedom_of_scales = NULL if freedom is None else &freedom[0]
 
 
-cdef class _Sections:
-    """Sections of the samples of an ascent, see `ascent_block`."""
+cdef class Sections:
+    """Sections of the samples of an ascent, see `ascent_block`, and its memory."""
 
     cdef ascent_block *block
     cdef bint is_float
-    cdef object error
+    cdef object error, scratch
 
     def step(self, intptr_t i):
         """Take the local step of a section; return whether it was stopped."""
@@ -221,7 +203,7 @@ cdef class _Sections:
 
 cdef int _share(void *sharing) noexcept with gil:
     """Take the local steps of all sections; return whether they were stopped."""
-    cdef _Sections sections = <_Sections>sharing
+    cdef Sections sections = <Sections>sharing
     try:
         n = range(sections.block.n_sections)
         return any(run_shared([partial(sections.step, i) for i in n]))
@@ -240,7 +222,7 @@ def ascent(
     double[::1] weights,
     double[::1] components,
     double[::1] row_bounds,
-    double[::1] scratch,
+    Sections sections,
     intptr_t n_sections,
 ):
     """Take several steps of coordinate ascent, and change the parameters and priors.
@@ -250,7 +232,6 @@ def ascent(
     of steps that were taken, and the lower bound of the last one.
     """
     cdef ascent_block block
-    cdef _Sections sections = _Sections()
     cdef int status
     set_priors(&block, priors)
     block.n_samples, block.n_features = samples.shape[0], samples.shape[1]
@@ -260,10 +241,13 @@ def ascent(
     block.added = &added[0]
     set_steps(&block.steps, steps)
     block.weights, block.components = &weights[0], &components[0]
-    block.row_bounds, block.scratch = &row_bounds[0], &scratch[0]
-    block.n_sections, block.share = n_sections, _share
+    block.row_bounds, block.share = &row_bounds[0], _share
     sections.block, sections.is_float = &block, floating is float
     block.sharing = <void *>sections
+    if sections.scratch is None:
+        sections.scratch = take_scratch(&block, n_sections)
+    cdef double[::1] scratch = sections.scratch
+    block.n_sections, block.scratch = n_sections, &scratch[0]
     with nogil:
         status = run_gaussian_ascent(floating is float, &block)
     if sections.error is not None:

@@ -18,9 +18,15 @@ from .._families._mixture import Mixture, MixtureModel
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._validation import check_init, check_values
-from ._ascent import MARGIN, GaussianAscent, Partition, agglomerated
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
-from ._priors import is_regular, learned_priors, restarted
+from ._priors import (
+    MARGIN,
+    GaussianAscent,
+    agglomerated,
+    is_regular,
+    learned_priors,
+    restarted,
+)
 from ._starts import (
     check_weights_init,
     floors,
@@ -409,9 +415,9 @@ class GaussianMixtureModel(MixtureModel):
         prior, counts = self.prior(hyper), self.component_counts(globals_, hyper)
         used = counts > USED
         statistics = (globals_.components - prior.components)[used]
-        partition = Partition(hyper, counts[used], statistics)
-        hyper, counts, statistics = agglomerated(self, partition)[0]
-        n_left, order = len(counts), np.argsort(-counts, kind="stable")
+        hyper, statistics, _ = agglomerated(self, hyper, statistics)
+        counts, n_left = statistics[:, 0], len(statistics)
+        order = np.argsort(-counts, kind="stable")
         n_more = n_left - (self.component_counts(*best) > USED).sum()
         if n_more <= 0:
             return None

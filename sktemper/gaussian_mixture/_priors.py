@@ -1,4 +1,7 @@
-"""Priors of the Gaussian mixture: set by the user, by default, or learned."""
+"""Priors of the Gaussian mixture: set by the user, by default, or learned.
+
+Kernels take steps of coordinate ascent and merges, in which they learn the priors.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -6,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
+from .._contract import IllDefined
+from .._families._ascent import KernelAscent
 from .._families._dirichlet import LEAST_CONCENTRATION
-from .._families._normal_wishart import COVARIANCES
+from .._families._normal_wishart import COVARIANCES, ILL_DEFINED
 from .._utils._validation import check_prior, check_values, check_variances
 from . import _kernels
 
@@ -297,3 +302,82 @@ def restarted(hyper, covariance, law, learned):
     if "covariance" in learned:
         hyper = hyper._replace(covariance=freedom * hyper.allowed(covariance))
     return hyper._replace(degrees_of_freedom=freedom)
+
+
+# -- several steps of coordinate ascent in one call ------------------------------------
+class GaussianAscent(KernelAscent):
+    """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
+
+    def __init__(self, model, block, row_weight):
+        super().__init__(model, block, row_weight)
+        self._sections, self.row_bounds = _kernels.Sections(), np.empty(len(block))
+
+    def start(self, globals_, hyper, local=None):
+        super().start(globals_, hyper)
+        self._priors = kernel_priors(self.model, hyper)
+        self._added = self.model.family_of(hyper).added_variances
+
+    def _take_steps(self, steps):
+        powers, flags, n_left, limits, before, *others, bounds = steps
+        constant = self.model.log_constant
+        limits = np.array([limits[0] - constant, *limits[1:]])
+        status, n_done, before = _kernels.ascent(
+            self.block,
+            self._hyper.origin,
+            self._added,
+            self.row_weight,
+            self._priors,
+            (powers, flags, n_left, limits, before - constant, *others, bounds),
+            *(array.reshape(-1) for array in self._globals.arrays()),
+            self.row_bounds,
+            self._sections,
+            self.n_sections,
+        )
+        bounds[1] += constant
+        return status, n_done, before + constant
+
+    def ill_defined(self):
+        return IllDefined(ILL_DEFINED)
+
+    def parameters(self):
+        globals_, hyper = super().parameters()
+        hyper, scales = with_learned(hyper, self._priors), self._priors[-1]
+        if scales is not None:
+            hyper = hyper._replace(freedom_of_scales=scales.copy())
+        return globals_, hyper
+
+
+# -- agglomeration by evidence: clusters are merged, two at a time, see ``_merges.h`` --
+#: Least advantage, in nats per row, of a mixture that is less simple than another.
+#: Densities that differ by less are the same for most purposes.
+MARGIN = 0.05
+
+
+def agglomerated(model, hyper, statistics, least=1):
+    """Return the partition with the highest evidence among those of greedy merges.
+
+    Parameters
+    ----------
+    model : GaussianMixtureModel
+        Model without a tied covariance, whose number of components is at least the
+        number of clusters of the partition.
+    hyper : Hyper
+    statistics : ndarray of shape (n_clusters, n_natural)
+        Sums over the rows of each cluster; the first is the number of rows.
+    least : int, default=1
+        Number of clusters at which merges end.
+
+    Returns
+    -------
+    hyper : Hyper
+        Priors that are learned from the best partition.
+    statistics : ndarray of shape (n_best, n_natural)
+    evidence : float
+        Log evidence of the best partition, without a constant of the model.
+    """
+    statistics = np.ascontiguousarray(statistics).copy()
+    priors, n_weights = kernel_priors(model, hyper), model.n_components
+    n_best, evidence = _kernels.agglomerate(statistics, priors, n_weights, least)
+    if n_best == 0:
+        raise IllDefined(ILL_DEFINED)
+    return with_learned(hyper, priors), statistics[:n_best], evidence

@@ -1,5 +1,7 @@
 """Kernels of the Student-t mixture, with loops in ``_loops.h``."""
 
+from sktemper._contract import Stopped
+
 include "_loops.pxi"
 
 
@@ -8,11 +10,12 @@ include "_loops.pxi"
 def log_integrals(
     const double[:, ::1] squares, const double[::1] law, const int[::1] stop, double[::1] out
 ):
-    """Write the logarithms of integrals over scales; return 0, or -1 if stopped."""
+    """Write the logarithms of integrals over scales."""
     if not squares.shape[0]:
-        return 0
+        return
     with nogil:
         status = SIMD.log_integrals_f64(
             squares.shape[0], squares.shape[1], &law[0], &squares[0, 0], &stop[0], &out[0]
         )
-    return status
+    if status:
+        raise Stopped

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-from .._contract import Capabilities, Stopped
+from .._contract import Capabilities
 from .._families._births import USED
 from .._families._counts import log_rising
 from .._families._family import ONCE
@@ -465,8 +465,7 @@ def log_predictive(family, block, tables, freedom):
 def _log_integrals(squares, law, family):
     out = np.empty(len(squares))
     squares = np.ascontiguousarray(squares)
-    if _kernels.log_integrals(squares, np.array(law), family.stop, out):
-        raise Stopped
+    _kernels.log_integrals(squares, np.array(law), family.stop, out)
     return out
 
 
