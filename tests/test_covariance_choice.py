@@ -197,7 +197,7 @@ def test_full_covariances_need_rows_and_few_columns():
 
 def test_many_rows_are_compared_by_some(monkeypatch):
     X, _ = clusters("diag", 600, 6)
-    monkeypatch.setattr(_choice, "LEAST_ROWS", 150)
+    monkeypatch.setattr(_choice, "ENOUGH_ROWS", 150)
     monkeypatch.setattr(_choice, "ELEMENTS", 0)
     rows, weight = _choice._some(X, None, 4)
     assert len(rows) == 150 and weight is None

@@ -28,7 +28,7 @@ from ._family import dense
 
 # -- births: restarts of a component of a mixture around a row -------------------------
 #: Components with a smaller weighted number of rows count as empty.
-USED = 0.5
+USED = _kernels.USED
 
 
 class BirthPlaces:
@@ -133,7 +133,7 @@ LEAST_GAIN = -20.0
 AFTER_SPLITS = 2.0
 #: Merges of a component are tried with this many nearest components, and with this many
 #: components that share the most rows with it.
-NEIGHBOURS, OVERLAPPING = 4, 2
+NEIGHBOURS, OVERLAPPING = _kernels.NEIGHBOURS, 2
 #: Smallest responsibility of a row that takes part in a split.
 SPLIT_SHARE = 0.01
 #: Smaller responsibilities change the entropy of a merge less than rounding errors do.

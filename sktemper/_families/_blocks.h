@@ -16,6 +16,10 @@ typedef struct {
     double *lower_bounds;                /* (n_steps,) */
 } mixture_steps;
 
+/* Components with a smaller weighted number of rows count as empty. */
+#define USED_ROWS 0.5
+/* Number of nearest components with which merges of a component are tried. */
+#define MERGE_NEIGHBOURS 4
 /* Searches for the best split of a component: number of splits that are refined at first, along
  * principal axes and a random axis, and of the power iterations that find the principal axes. */
 #define SPLITS 3

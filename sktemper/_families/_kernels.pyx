@@ -14,7 +14,8 @@ from sktemper._simd.special import aligned, lanes_scratch
 include "_loops.pxi"
 include "_steps.pxi"
 
-#: Constants of searches for splits, see ``_blocks.h``.
+#: Constants of searches for splits and merges, see ``_blocks.h``.
+USED, NEIGHBOURS = USED_ROWS, MERGE_NEIGHBOURS
 AXES, POWER_ITERATIONS = SPLITS - 1, SPLIT_POWER_ITERATIONS
 ROUNDS, ROUNDS_OF_STARTS = SPLIT_ROUNDS, SPLIT_ROUNDS_OF_STARTS
 LEAST_COUNT, ROUNDING = SPLIT_LEAST_COUNT, SPLIT_ROUNDING

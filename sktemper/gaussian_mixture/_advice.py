@@ -8,10 +8,8 @@ from ..model import IllDefined
 from ._choice import candidates
 from ._gaps import has_gaps
 from ._priors import MARGIN, learned_priors
-from ._starts import NO_WIDTH
+from ._starts import ENOUGH_ROWS, NO_WIDTH
 
-#: Largest number of rows that the checks use.
-ROWS_SAMPLED = 5000
 #: Least rise of the lower bound by another component, in nats, that causes a warning.
 LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
 #: Correlations are not checked for fewer rows, which tell too little about them.
@@ -23,9 +21,9 @@ LEAST_RATIO = 2.0
 
 #: Two components describe one cluster with heavy tails if their means differ by at most
 #: NEAR standard deviations in each column, and the ratio of their widths is between
-#: these limits.  Such components have this share of the rows if tails are heavy.  One
-#: pair or triple may be clusters with a common centre.
-NEAR, LEAST_WIDER, MOST_WIDER, LEAST_HEAVY, LEAST_PAIRED = 0.5, 1.5, 8.0, 0.5, 4
+#: these limits.  Half of the rows are in such components if tails are heavy.  One pair
+#: or triple may be clusters with a common centre.
+NEAR, LEAST_WIDER, MOST_WIDER, LEAST_PAIRED = 0.5, 1.5, 8.0, 4
 
 #: A component is narrow in a column if its variance is below this multiple of
 #: `reg_covar`, which is part of this variance.
@@ -118,7 +116,7 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
     -------
     message : str or None
     """
-    step = -(-len(X) // ROWS_SAMPLED)
+    step = -(-len(X) // ENOUGH_ROWS)
     X = X[::step]
     block = model.take(X, slice(None))
     block = model.complete(block, state.globals_, state.hyper)
@@ -233,7 +231,7 @@ def have_heavy_tails(X, labels, weight):
     is_pair = is_near & (wider >= LEAST_WIDER) & (wider <= MOST_WIDER)
     paired = np.flatnonzero(is_pair.any(axis=1))
     heavy = sum(weight[rows[k]].sum() for k in paired)
-    return len(paired) >= LEAST_PAIRED and heavy >= LEAST_HEAVY * weight.sum()
+    return len(paired) >= LEAST_PAIRED and heavy >= 0.5 * weight.sum()
 
 
 def gains_of_logarithms(X, labels, weight):
@@ -302,7 +300,7 @@ def narrow_columns(X, variances, reg_covar, names):
     -------
     message : str or None
     """
-    X = X[:: -(-len(X) // ROWS_SAMPLED)]
+    X = X[:: -(-len(X) // ENOUGH_ROWS)]
     atoms, blurred = [], []
     for j in np.flatnonzero(variances < NARROW * reg_covar):
         values, counts = _counted(X[:, j])
@@ -322,7 +320,7 @@ def narrow_columns(X, variances, reg_covar, names):
 
 def about_binary_data(X):
     """Return the message of a warning about columns of 0 and 1, or None."""
-    X = X[:: -(-len(X) // ROWS_SAMPLED)]
+    X = X[:: -(-len(X) // ENOUGH_ROWS)]
     first = np.nan_to_num(X[0])
     if ((first != 0) & (first != 1)).any():
         return None

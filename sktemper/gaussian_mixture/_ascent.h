@@ -14,8 +14,7 @@ enum { FULL_MATRIX = 1, SEVERAL_ELEMENTS = 2, COMMON_MATRIX = 4 };
 enum { PRECISION, FREEDOM, COVARIANCE };
 enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_SCALES = 8 };
 
-/* Numbers of rows above which components count for learned priors, see `update_hyper`. */
-#define USED_ROWS 0.5
+/* Number of rows above which small components count for learned priors, see `update_hyper`. */
 #define OCCUPIED_ROWS 1e-3
 /* Degrees of freedom of a common covariance minus their lower limit, per row of a component.  The
  * evidence rises with them; here it is D (D + 1) / 400 nats per component below its limit. */

@@ -73,9 +73,7 @@ typedef struct {
  * end, components are Gaussian. */
 #define LEAST_SCALED 1.0
 #define MOST_SCALED 1e4
-/* Factor of the degrees of freedom in the alternatives to a step of Newton's method, and the largest
- * factor of such a step. */
-#define SCALE_FACTOR 2.0
+/* Largest factor of the degrees of freedom in a step of Newton's method. */
 #define SCALE_NEWTON_FACTOR 1.25
 /* Largest squared distance of a sample that has a scale. */
 #define FARTHEST_ROW 1e150

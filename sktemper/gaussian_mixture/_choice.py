@@ -7,8 +7,11 @@ from .._families._mixture import Mixture
 from ..model import IllDefined, Powers
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
+from ._model import ROWS_PER_COLUMN
 from ._priors import MARGIN, agglomerated
 from ._starts import (
+    ENOUGH_ROWS,
+    ROWS_OF_COVARIANCES,
     distinct_rows,
     impute,
     kmeans_labels,
@@ -21,18 +24,17 @@ from ._starts import (
 #: chosen.  "tied" is left out, because "full" has equal covariances, too, if its prior
 #: has learned many degrees of freedom.
 ORDER = ("full", "diag", "spherical")
-#: "full" is compared only if there are at least this number of rows per column, and at
-#: most this number of columns.
-ROWS_PER_COLUMN, MOST_COLUMNS = 2, 150
+#: "full" is compared for at most this number of columns.
+MOST_COLUMNS = 150
 #: Numbers of scores that are compared for "low_rank".  The least one is chosen whose
 #: evidence is at most `MARGIN` below the highest.  Numbers below 16 are for few rows,
 #: less than this number for each score: they hide clusters that differ in shape.
 SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
 #: Directions of fewer rows are mostly noise, and not compared.
 LEAST_DISTINCT = 40
-#: Least and largest number of rows of the comparison; and, between these limits, the
-#: number of rows times the squared number of columns.
-LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
+#: Number of rows of the comparison times the squared number of columns, for at least
+#: `ENOUGH_ROWS` and at most `ROWS_OF_COVARIANCES`.
+ELEMENTS = 2e7
 #: "spherical" is not compared if "diag", of which it is a case, has more than this
 #: number of nats per row less than "full".  In 240 comparisons on data of the zoo, it
 #: was best only below 0.07.
@@ -192,10 +194,10 @@ def _priors_of(model, X, weight):
 def _some(X, sample_weight, least):
     """Return evenly spaced rows with positive weights, and their weights.
 
-    The number of rows is limited by `LEAST_ROWS`, `MOST_ROWS` and `ELEMENTS`, but may
-    always be ``least``.
+    The number of rows is limited by `ELEMENTS`, but may always be ``least``.
     """
-    most = max(LEAST_ROWS, min(MOST_ROWS, int(ELEMENTS / X.shape[1] ** 2)), least)
+    most = min(ROWS_OF_COVARIANCES, int(ELEMENTS / X.shape[1] ** 2))
+    most = max(ENOUGH_ROWS, most, least)
     rows = np.arange(len(X))
     if sample_weight is not None and sample_weight.any():
         rows = np.flatnonzero(sample_weight)

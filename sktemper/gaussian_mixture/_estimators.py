@@ -56,6 +56,7 @@ from ._low_rank import (
 from ._model import GaussianMixtureModel
 from ._priors import LEARNED, Priors
 from ._starts import (
+    FLOOR,
     ROWS_SAMPLED,
     STARTS,
     STARTS_OF_SKLEARN,
@@ -73,8 +74,6 @@ CovarianceType = Literal["auto"] | ChosenType
 WeightPrior = Literal["dirichlet_process", "dirichlet_distribution"]
 Start = Literal["kmeans", "k-means++", "random", "random_from_data"]
 ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
-#: Default of scikit-learn, which ``priors="scikit-learn"`` restores.
-REG_COVAR = 1e-6
 
 
 def start_and_floor(settings, dtype):
@@ -89,7 +88,7 @@ def start_and_floor(settings, dtype):
     is_scaled = is_learned and settings.covariance_type not in ("spherical", "low_rank")
     init = functools.partial(from_standardized if is_scaled else from_distinct, start)
     if not is_learned and reg_covar == "auto":
-        reg_covar = REG_COVAR
+        reg_covar = FLOOR  # the default of scikit-learn
     if reg_covar != "auto":
         check_variances(max(reg_covar, 1.0), dtype, "reg_covar")
     return {
@@ -406,7 +405,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             covariance_type=kind
             if kind in COVARIANCES and not has_matrices
             else "full",
-            reg_covar=REG_COVAR if self.reg_covar == "auto" else self.reg_covar,
+            reg_covar=FLOOR if self.reg_covar == "auto" else self.reg_covar,
             random_state=self.random_state,
         )
         other.weights_ = _weights_of_means(self)

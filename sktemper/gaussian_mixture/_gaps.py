@@ -222,10 +222,6 @@ def sum_covariances(block, covariances, weight):
 
 
 # -- gaussian components of rows with missing values -----------------------------------
-#: Seed of the values that are drawn for moves.
-SEED_OF_DRAWS = 0
-
-
 class WithGaps:
     """Mixin of families of Gaussians whose blocks may be `GappedRows`."""
 
@@ -417,7 +413,7 @@ class WithGaps:
         The component of each row is drawn according to the responsibilities.  Draws
         have a fixed seed, so that searches for moves can be repeated.
         """
-        random, usual = np.random.default_rng(SEED_OF_DRAWS), tables.usual
+        random, usual = np.random.default_rng(0), tables.usual
         ends = shares.cumsum(axis=1)
         below = ends < random.random((len(block), 1)) * ends[:, -1:]
         labels = np.minimum(below.sum(axis=1), len(usual.means) - 1)

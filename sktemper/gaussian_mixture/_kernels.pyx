@@ -160,9 +160,8 @@ def weighted_moments(
 
 #: Initial degrees of freedom of learned priors minus their lower limit, and their range.
 FREE_DEGREES_AND_RANGE = FREE_DEGREES, LEAST_FREE, MOST_FREE
-#: Range of degrees of freedom of scales, and factors of their changes, see ``_blocks.h``.
-RANGE_OF_SCALED = LEAST_SCALED, MOST_SCALED
-FACTORS_OF_SCALED = SCALE_FACTOR, SCALE_NEWTON_FACTOR
+#: Range of degrees of freedom of scales, and largest factor of a step of Newton's method.
+LIMITS_OF_SCALED = LEAST_SCALED, MOST_SCALED, SCALE_NEWTON_FACTOR
 #: Largest squared distance of a row that has a scale.
 FARTHEST = FARTHEST_ROW
 

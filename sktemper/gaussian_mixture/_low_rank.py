@@ -19,13 +19,17 @@ from .._families._counts import log_rising
 from .._utils._linalg import tiled_matmul
 from ._model import GaussianMixtureModel
 from ._priors import LEAST_FREE, MOST_FREE
-from ._starts import FLOOR, NO_WIDTH, ROWS_OF_PART
+from ._starts import (
+    BLOCK_ROWS,
+    FLOOR,
+    NO_VARIANCE,
+    NO_WIDTH,
+    ROWS_OF_COVARIANCES,
+)
 
-#: Largest number of rows from which directions are computed, and of rows times squared
-#: columns, a second of work; but always this number of rows.
-MOST_ROWS, MOST_PRODUCTS, LEAST_ROWS = 20_000, 2e10, 2_000
-#: Directions with less than this share of the largest variance are rounding errors.
-NO_VARIANCE = 1e-12
+#: Largest number of rows times squared columns from which directions are computed, a
+#: second of work; but always this number of rows.
+MOST_PRODUCTS, LEAST_ROWS = 2e10, 2_000
 NEEDS_ALL_COLUMNS = (
     'covariance_type="low_rank" needs the values of all columns, and X has missing '
     'values (NaN): use "diag" for missing values, or a fit to fewer columns for '
@@ -67,8 +71,8 @@ class Directions:
             weight = np.ones(len(X))
         rows = np.flatnonzero(weight)
         n_features = X.shape[1]
-        most = min(MOST_ROWS, max(LEAST_ROWS, int(MOST_PRODUCTS / n_features**2)))
-        rows = rows[:: -(-len(rows) // most)]
+        most = max(LEAST_ROWS, int(MOST_PRODUCTS / n_features**2))
+        rows = rows[:: -(-len(rows) // min(ROWS_OF_COVARIANCES, most))]
         # sums depend on the memory order
         X, weight = X[rows].astype(np.float64, "C"), weight[rows] / weight[rows].sum()
         if np.isnan(X).any():
@@ -95,7 +99,7 @@ class Directions:
 
     def standardised(self, X):
         """Yield parts of rows in standardised columns, and their places."""
-        for part in gen_batches(len(X), ROWS_OF_PART):
+        for part in gen_batches(len(X), BLOCK_ROWS):
             # sums over columns depend on the memory order
             yield part, np.subtract(X[part], self.centre, order="C") / self.scales
 

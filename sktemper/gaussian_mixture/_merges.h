@@ -6,14 +6,10 @@
 #ifndef SKTEMPER_GAUSSIAN_MERGES_H
 #define SKTEMPER_GAUSSIAN_MERGES_H
 
-/* Number of nearest clusters with which a cluster may be merged. */
-#define MERGE_NEIGHBOURS 4
 /* The priors are learned again when this share of the clusters is left, and before each of the last
  * merges. */
 #define MERGE_SHARE_LEFT 0.7
 #define MERGE_LAST 3
-/* Merges end when the evidence has fallen by this number of nats per row. */
-#define MERGE_MOST_FALL 1.0
 
 /* Clusters, and the gains of merges under fixed priors. */
 typedef struct {
@@ -242,7 +238,8 @@ static int merge_best(ascent_block *b, merge_state *m)
     return fill_gains(b, m);
 }
 
-/* Merges clusters, and writes the best partition; returns whether one is ill-defined. */
+/* Merges clusters until the evidence has fallen by one nat per row, and writes the best partition;
+ * returns whether one is ill-defined. */
 static int agglomerate(agglomeration_block *a)
 {
     ascent_block *b = &a->ascent;
@@ -267,7 +264,7 @@ static int agglomerate(agglomeration_block *a)
             memcpy(a->statistics, m.statistics, (size_t)(m.n * m.size) * sizeof(double));
             copy_priors(b, b->present, b->hyper);
         }
-        if (m.n <= a->least || most - evidence > MERGE_MOST_FALL * total)
+        if (m.n <= a->least || most - evidence > total)
             break;
         if (merge_best(b, &m))
             return 1;

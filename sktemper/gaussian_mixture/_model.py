@@ -28,6 +28,7 @@ from ._priors import (
     restarted,
 )
 from ._starts import (
+    BLOCK_ROWS,
     check_weights_init,
     floors,
     from_means,
@@ -37,10 +38,6 @@ from ._starts import (
     sample_rows,
     shows_correlations,
 )
-
-#: Number of samples of a block.  It is large, because the work that is done once for
-#: each block takes as long as the work for hundreds of samples.
-BLOCK_ROWS = 1024
 
 
 def is_plain(powers):
@@ -487,9 +484,11 @@ class GaussianMixtureModel(MixtureModel):
 #: Limits of the standardised kurtosis and skewness of one component.  The limits of the
 #: largest of several grow as those of normal numbers, see `_limit`.
 MOST_KURTOSIS, MOST_SKEWNESS = 2.5, 4.0
+#: Least number of rows per column that a full covariance needs.
+ROWS_PER_COLUMN = 2
 #: A component is tested if it has more rows than ROWS_TESTED, plus ROWS_PER_COLUMN
 #: times the number of columns if its covariance is full.
-ROWS_TESTED, ROWS_PER_COLUMN = 10, 2
+ROWS_TESTED = 10
 #: Least share of the rows in components that are tested.
 LEAST_TESTED = 0.7
 #: Largest responsibility that is negligible.

@@ -10,11 +10,10 @@
 #ifdef VECTOR_BYTES
 typedef double DOUBLES
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
-#define SIZE (VECTOR_BYTES / (intptr_t)sizeof(double))
 #else
 typedef double DOUBLES;
-#define SIZE 1
 #endif
+#define SIZE ((intptr_t)(sizeof(DOUBLES) / sizeof(double)))
 #if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
 #define HIGHEST 12
 #define EACH_HEIGHT(X) X(2) X(4) X(6) X(8) X(10) X(12)
@@ -22,7 +21,7 @@ typedef double DOUBLES;
 #define HIGHEST 6
 #define EACH_HEIGHT(X) X(2) X(4) X(6)
 #endif
-#define COLUMNS (2 * SIZE)
+#define COLUMNS (SIZE + SIZE)
 
 /* A vector of adjacent moments, which is written to index `to`: y[i] times the vector that
  * begins at y[j], or for i < 0 the squares of this vector.  Elements after the end of a row

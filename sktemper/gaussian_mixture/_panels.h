@@ -4,24 +4,19 @@
 #ifdef VECTOR_BYTES
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-#define WIDTH (VECTOR_BYTES / (intptr_t)sizeof(REAL))
-#if VECTOR_BYTES == 64
-#define VECTORS 4
-#else
-#define VECTORS 2
-#endif
-#else
-typedef REAL VECTOR;
-#define WIDTH 1
-#define VECTORS 4
-#endif
-#define LANES (VECTORS * WIDTH)
-#define AT(x, v) (*(VECTOR *)((x) + (v) * WIDTH))
-#ifdef VECTOR_BYTES
 #define ZEROS {{0}}
 #else
+typedef REAL VECTOR;
 #define ZEROS {0}
 #endif
+#if defined(VECTOR_BYTES) && VECTOR_BYTES < 64
+#define VECTORS 2
+#else
+#define VECTORS 4
+#endif
+#define WIDTH ((intptr_t)(sizeof(VECTOR) / sizeof(REAL)))
+#define LANES (VECTORS * WIDTH)
+#define AT(x, v) (*(VECTOR *)((x) + (v) * WIDTH))
 #define EACH for (int v = 0; v < VECTORS; v++)
 
 /* Transposes a square of WIDTH vectors.  The index of a number consists of the bits of its row

@@ -65,10 +65,9 @@ class Hyper(NamedTuple):
         """Return priors between this object (rate 0) and another (rate 1)."""
         if rate == 1 or other is self:
             return other
-        learned = "mean_precision", "degrees_of_freedom", "covariance"
         between = {
             name: (1 - rate) * getattr(self, name) + rate * getattr(other, name)
-            for name in learned
+            for name in LEARNED
         }
         return other._replace(**between)
 
@@ -211,10 +210,8 @@ def is_regular(covariance):
 # moves the priors toward the optimum only by a small and known share of the distance.
 # Therefore a search for priors of higher evidence follows.  Kernels learn the priors.
 
-#: Bits of the priors that can be learned in kernels, and of degrees of freedom of
-#: scales.
-LEARNED = {"mean_precision": 1, "degrees_of_freedom": 2, "covariance": 4}
-LEARNS_SCALES = 8
+#: Priors that can be learned, in the order of their bits in kernels, see ``_ascent.h``.
+LEARNED = "mean_precision", "degrees_of_freedom", "covariance"
 
 
 def kernel_priors(model, hyper):
@@ -227,9 +224,9 @@ def kernel_priors(model, hyper):
     """
     family = model.family
     sticks = len(model.shapes()[0]) == 2
-    learned = sum(bit for name, bit in LEARNED.items() if name in model.learned)
-    if family.has_scales and model.degrees_of_freedom is None:
-        learned += LEARNS_SCALES
+    learns_scales = family.has_scales and model.degrees_of_freedom is None
+    is_learned = [*(name in model.learned for name in LEARNED), learns_scales]
+    learned = sum(value << bit for bit, value in enumerate(is_learned))
     return (
         (*family.covariance.kinds, sticks, learned, hyper.is_diagonal),
         hyper.weight_concentration,

@@ -63,7 +63,7 @@ static void add_scales(const ascent_block *b, intptr_t n, const double *restrict
     for (intptr_t k = 0; k < b->n_components; k++) {
         const double freedom = b->freedom_of_scales[k], half = 0.5 * freedom;
         const double shape = half + 0.5 * D, arguments[2] = {half, shape};
-        const double low = freedom / SCALE_FACTOR, high = freedom * SCALE_FACTOR;
+        const double low = freedom / 2, high = freedom * 2;
         const double less = low > LEAST_SCALED ? low : LEAST_SCALED;
         const double more = high < MOST_SCALED ? high : MOST_SCALED;
         const double *restrict squares = b->squares + k * ASCENT_ROWS;
@@ -108,7 +108,7 @@ static double learned_freedom(double freedom, const double *of_scales, double sc
     const double most = high < most_step ? high : most_step;
     step = step < least ? least : step;
     step = step > most ? most : step;
-    const double less = freedom / SCALE_FACTOR, more = freedom * SCALE_FACTOR;
+    const double less = freedom / 2, more = freedom * 2;
     const double candidates[3] = {freedom * exp(step),
                                   less > LEAST_SCALED ? less : LEAST_SCALED,
                                   more < MOST_SCALED ? more : MOST_SCALED};

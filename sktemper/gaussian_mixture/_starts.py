@@ -10,6 +10,7 @@ moves centres of k-means without samples, however.
 import functools
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils import gen_batches
 
 from .._families._normal_wishart import COVARIANCES
@@ -18,16 +19,24 @@ from . import _kernels
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
 # -- the units of columns --------------------------------------------------------------
-#: Largest number of rows from which the spreads of columns are computed.
-ROWS_OF_SPREADS = 5_000
+#: Number of rows that are enough for the spreads of columns, for the comparison of
+#: covariance types, and for checks after a fit.
+ENOUGH_ROWS = 5_000
+#: Largest number of rows from which covariances are computed.
+ROWS_OF_COVARIANCES = 20_000
+#: Number of rows that are processed at once.  It is large, because the work that is
+#: done once for each block takes as long as the work for hundreds of rows.
+BLOCK_ROWS = 1024
 #: The range of a normal distribution from its first to its last decile, in standard
 #: deviations.
-DECILES = 2.5631031310892007
+DECILES = 2.0 * ndtri(0.9)
 #: A column is constant if its standard deviation is at most this share of its mean.
 NO_WIDTH = 1e-7
-#: Variance that ``reg_covar="auto"`` adds, as shares of the squared spread of a column,
-#: and of its variance, below which results depend on rounding errors.
-FLOOR, LEAST_FLOOR = 1e-6, 1e-12
+#: Variance that ``reg_covar="auto"`` adds, as a share of the squared spread of a column.
+#: The default of scikit-learn is the same number, in columns of any unit.
+FLOOR = 1e-6
+#: Smaller shares of a variance are rounding errors.
+NO_VARIANCE = 1e-12
 
 
 def spreads(X, weight=None):
@@ -37,7 +46,7 @@ def spreads(X, weight=None):
     decile of the column.  If these are equal, it is the root mean squared distance from
     them.  It is 0 if all values are equal.  NaN is ignored.
     """
-    step = -(-len(X) // ROWS_OF_SPREADS)
+    step = -(-len(X) // ENOUGH_ROWS)
     is_weighted = weight is not None and weight[::step].any()
     weight = weight[::step] if is_weighted else np.ones(len(X[::step]))
     rows = np.asarray(X[::step], dtype=np.float64)
@@ -77,7 +86,7 @@ def floors(X, weight, variances):
         Variances of the columns.
     """
     squares = spreads(X, weight) ** 2
-    found = np.maximum(FLOOR * squares, LEAST_FLOOR * variances)
+    found = np.maximum(FLOOR * squares, NO_VARIANCE * variances)
     varies = squares > 0
     rest = found[varies].mean() if varies.any() else FLOOR
     return np.where(varies, found, rest)
@@ -85,8 +94,11 @@ def floors(X, weight, variances):
 
 # -- initial responsibilities, as in scikit-learn's mixtures ---------------------------
 #: k-means ends when the squared movement of its centres is below this multiple of the
-#: variance of the data, or after a number of steps.
-KMEANS_TOL, KMEANS_STEPS = 1e-4, 300
+#: variance of the data, and expectation maximisation when the covariance changes by
+#: less than this multiple.
+TOL = 1e-4
+#: Largest number of steps of k-means.
+KMEANS_STEPS = 300
 #: k-means uses this number of rows, or this number per component if that is larger.
 KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT = 4_000, 200
 #: Number of multiplications of a call of a kernel, between which Ctrl-C acts.
@@ -152,7 +164,7 @@ def kmeans_labels(rows, n_components, random, weight=None, most=None):
         some = np.sort(random.permutation(len(rows))[:most])
         part, own = rows[some], weight[some]
     centres = part[_kmeans_seeds(part, own, min(n_components, len(part)), random)]
-    least = KMEANS_TOL * (own @ part**2).mean() / own.sum()
+    least = TOL * (own @ part**2).mean() / own.sum()
     for _ in range(KMEANS_STEPS):
         sums = np.zeros((len(centres), 1 + part.shape[1]))
         _nearest(part, own, centres, sums)
@@ -331,17 +343,12 @@ STARTS_OF_SKLEARN = STARTS | {
 
 
 # -- starts of Gaussian mixtures from rows with missing values -------------------------
-#: Largest number of rows from which a mean and a covariance are computed.
-ROWS_WITH_GAPS = 20_000
 #: With more columns, missing values are filled with column means, not by regression.
 MOST_CORRELATED = 50
-#: Largest number of steps of expectation maximisation.  The steps end earlier if the
-#: covariance of the standardized columns changes by less than TOL.
-STEPS, TOL = 50, 1e-4
+#: Largest number of steps of expectation maximisation.
+STEPS = 50
 #: Variance that is added to the variances of standardized columns.
 RIDGE = 1e-9
-#: Number of rows that are completed or standardised at once.
-ROWS_OF_PART = 1024
 #: Least number of rows, per column of X, in which any two columns both have values.
 #: With few but some such rows, a learned prior copies their correlations, and held-out
 #: densities fall by up to tens of nats per row.
@@ -358,7 +365,7 @@ def shows_correlations(X, weight):
     """
     if weight is None or not weight.any():
         weight = np.ones(len(X))
-    step = -(-len(X) // ROWS_WITH_GAPS)
+    step = -(-len(X) // ROWS_OF_COVARIANCES)
     known = (~np.isnan(X[::step])).astype(np.float64)
     pairs = (step * weight[::step] * known.T) @ known
     return bool(pairs.min() >= ROWS_PER_COLUMN * X.shape[1])
@@ -385,7 +392,7 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
     """
     if weight is None or not weight.any():
         weight = np.ones(len(X))
-    step = -(-len(X) // ROWS_WITH_GAPS)
+    step = -(-len(X) // ROWS_OF_COVARIANCES)
     if weight[::step].any():
         X, weight = X[::step], weight[::step]
     X = np.asarray(X, dtype=np.float64, order="C")
@@ -408,7 +415,7 @@ def _fit_gaussian(X, weight, mean, variances):
     """Return the mean and the covariance of a Gaussian that is fitted to rows."""
     total, origin = weight.sum(), mean
     units = np.sqrt(np.where(variances > 0, variances, 1.0))
-    parts = list(gen_batches(len(X), ROWS_OF_PART))
+    parts = list(gen_batches(len(X), BLOCK_ROWS))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
     ridge = RIDGE * np.eye(len(units))
@@ -455,7 +462,7 @@ def impute(X, weight, is_full, default=None):
     units = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
     scaled = covariance / np.outer(units, units) + RIDGE * np.eye(len(units))
     precision = _inverse(scaled)
-    for part in gen_batches(len(X), ROWS_OF_PART):
+    for part in gen_batches(len(X), BLOCK_ROWS):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
         if isinstance(block, GappedRows):
             rows = (block.rows - mean) / units

@@ -23,24 +23,21 @@ from .._contract import Capabilities
 from .._families._births import USED
 from .._families._counts import log_rising
 from .._families._family import ONCE
-from .._families._mixture import Mixture, softmax
+from .._families._mixture import NEVER, Mixture, softmax
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
-from ..gaussian_mixture._kernels import FACTORS_OF_SCALED, FARTHEST, RANGE_OF_SCALED
+from ..gaussian_mixture._kernels import FARTHEST, LIMITS_OF_SCALED
 from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
 from ..gaussian_mixture._priors import Hyper
 from . import _kernels
 
-#: Range of learned degrees of freedom, and factors of their changes, see ``_blocks.h``.
-LEAST, MOST = RANGE_OF_SCALED
-FACTOR, NEWTON_FACTOR = FACTORS_OF_SCALED
+#: Range of learned degrees of freedom, and largest factor of a step of Newton's method.
+LEAST, MOST, NEWTON_FACTOR = LIMITS_OF_SCALED
 #: Starting value of learned degrees of freedom.
 START = 10.0
 #: Share of the mean number of rows of a component below which a component is small.
 SMALL = 0.1
-#: Log density of components that are left out.
-NEVER = -1e300
 
 
 # -- rows with scales, from which moves compute statistics -----------------------------
@@ -150,8 +147,7 @@ class StudentStatistics(Mixture):
     ----------
     of_scales : ndarray of shape (5, n_components)
         Counts of rows; the first and second derivatives of the local bounds for half of
-        the degrees of freedom; and the rises of these bounds if the degrees of freedom
-        are divided or multiplied by `FACTOR`.
+        the degrees of freedom; and the rises of these bounds for `neighbours`.
     """
 
     of_scales: np.ndarray
@@ -358,8 +354,8 @@ def _shares(logs):
 
 # -- degrees of freedom, which are learned from the sums over the rows -----------------
 def neighbours(freedom):
-    """Return degrees of freedom divided and multiplied by `FACTOR`, in their range."""
-    return np.maximum(freedom / FACTOR, LEAST), np.minimum(freedom * FACTOR, MOST)
+    """Return half and twice the degrees of freedom, in their range."""
+    return np.maximum(freedom / 2.0, LEAST), np.minimum(freedom * 2.0, MOST)
 
 
 def sums_of_scales(shares, squares, freedom, n_features):
