@@ -198,22 +198,6 @@ static inline void NAME(fetch)(const ranking_block *block, intptr_t item, intptr
 }
 
 #ifdef VECTOR_BYTES
-/* Transposes LANES rows of LANES elements.  The index of an element consists of the bits of
- * its row followed by the bits of its lane.  Each stage rotates these bits by one place; after
- * all stages, rows and lanes have changed places. */
-ALWAYS_INLINE void NAME(transpose)(VECTOR *rows)
-{
-    VECTOR next[LANES];
-    for (intptr_t stage = 1; stage < LANES; stage *= 2) {
-        for (intptr_t r = 0; r < LANES / 2; r++) {
-            next[r] = EVENS(rows[2 * r], rows[2 * r + 1]);
-            next[r + LANES / 2] = ODDS(rows[2 * r], rows[2 * r + 1]);
-        }
-        for (intptr_t r = 0; r < LANES; r++)
-            rows[r] = next[r];
-    }
-}
-
 /* Adds the products of some columns of LANES items with the columns of FEW_USERS users. */
 ALWAYS_INLINE void NAME(add_columns)(intptr_t n_columns, const VECTOR *columns,
                                      const REAL *panel, VECTOR *sums)
@@ -235,7 +219,7 @@ static void NAME(score_few)(intptr_t n_inner, const REAL *const *rows, const REA
     for (; i + LANES <= n_inner; i += LANES) {
         for (intptr_t r = 0; r < LANES; r++)
             columns[r] = *(const VECTOR *)(rows[r] + i);
-        NAME(transpose)(columns);
+        TRANSPOSE(VECTOR, VECTOR_BYTES, SUFFIX, columns);
         NAME(add_columns)(LANES, columns, panel + i * LANES, sums);
     }
     for (; i < n_inner; i++) {

@@ -64,6 +64,9 @@ Loops may use:
     on types, and for code that is compiled for several types.  A macro is undefined at
     the end of a header if another header defines it in a different way.  Otherwise it
     stays defined, although loops are compiled twice: equal definitions are allowed.
+``TRANSPOSE(vector, bytes, type, v)``
+    Transposes an array ``v`` of as many vectors as a vector has elements.  The type of
+    the elements is f32, f64 or SUFFIX.
 ``SIMD_BYTES``
     The size of the widest vector.  `special.padded` and `special.aligned` make arrays
     whose rows are multiples of it.

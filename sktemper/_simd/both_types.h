@@ -43,29 +43,35 @@
 #define FIRST_CACHE (40 * 1024)
 #ifdef VECTOR_BYTES
 #ifdef __clang__
-#define SHUFFLE(x, y, type, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #else
-#define SHUFFLE(x, y, type, ...) \
-    __builtin_shuffle(x, y, (type __attribute__((vector_size(VECTOR_BYTES)))){__VA_ARGS__})
+#define INDEX(x) __typeof__(((x) == (x))[0]) /* an integer of the size of an element */
+#define SHUFFLE(x, y, ...) \
+    __builtin_shuffle(x, y, (INDEX(x) __attribute__((vector_size(sizeof(x))))){__VA_ARGS__})
 #endif
-#define EVEN_2 0, 2
-#define ODD_2 1, 3
-#define EVEN_4 0, 2, 4, 6
-#define ODD_4 1, 3, 5, 7
-#define EVEN_8 0, 2, 4, 6, 8, 10, 12, 14
-#define ODD_8 1, 3, 5, 7, 9, 11, 13, 15
-#define EVEN_16 EVEN_8, 16, 18, 20, 22, 24, 26, 28, 30
-#define ODD_16 ODD_8, 17, 19, 21, 23, 25, 27, 29, 31
-#if VECTOR_BYTES == 64
-#define N_REALS_f64 8
-#define N_REALS_f32 16
-#elif VECTOR_BYTES == 32
-#define N_REALS_f64 4
-#define N_REALS_f32 8
+/* Every second index from i on, for vectors of this number of bytes and elements of a type. */
+#define STEPS_16_f64(i) i, i + 2
+#define STEPS_32_f64(i) STEPS_16_f64(i), STEPS_16_f64(i + 4)
+#define STEPS_64_f64(i) STEPS_32_f64(i), STEPS_32_f64(i + 8)
+#define STEPS_16_f32(i) STEPS_32_f64(i)
+#define STEPS_32_f32(i) STEPS_64_f64(i)
+#define STEPS_64_f32(i) STEPS_64_f64(i), STEPS_64_f64(i + 16)
+#define STEPS(bytes, type, i) JOIN(JOIN(STEPS, bytes), type)(i)
+/* Transposes an array of n vectors of n elements.  The index of an element consists of the bits
+ * of its vector followed by the bits of its place.  Each round rotates these bits by one, until
+ * vectors and places are exchanged. */
+#define TRANSPOSE(vector, bytes, type, v)                                             \
+    for (int n = (int)(sizeof(v) / sizeof(vector)), left = n; left > 1; left /= 2) {  \
+        vector next[sizeof(v) / sizeof(vector)];                                      \
+        for (int i = 0; i < n / 2; i++) {                                             \
+            next[i] = SHUFFLE(v[2 * i], v[2 * i + 1], STEPS(bytes, type, 0));         \
+            next[i + n / 2] = SHUFFLE(v[2 * i], v[2 * i + 1], STEPS(bytes, type, 1)); \
+        }                                                                             \
+        for (int i = 0; i < n; i++)                                                   \
+            v[i] = next[i];                                                           \
+    }
 #else
-#define N_REALS_f64 2
-#define N_REALS_f32 4
-#endif
+#define TRANSPOSE(vector, bytes, type, v) (void)(v)
 #endif
 
 /* Random numbers: splitmix64 (Steele, Lea and Flood 2014), with a stream for each sample. */
@@ -93,8 +99,8 @@ typedef struct { float z, s, R; } digamma_parts_f32;
 
 /* The elements of two vectors with even and with odd indices, and sums of adjacent elements.
  * These are macros, because each header defines other types of vectors. */
-#define EVENS(x, y) SHUFFLE(x, y, INTEGER, JOIN(EVEN, NAME(N_REALS)))
-#define ODDS(x, y) SHUFFLE(x, y, INTEGER, JOIN(ODD, NAME(N_REALS)))
+#define EVENS(x, y) SHUFFLE(x, y, STEPS(VECTOR_BYTES, SUFFIX, 0))
+#define ODDS(x, y) SHUFFLE(x, y, STEPS(VECTOR_BYTES, SUFFIX, 1))
 #define ADD_NEIGHBOURS(x, y) (EVENS(x, y) + ODDS(x, y))
 
 /* Constants of each type, such as NAME(EXP_MIN).  EXP_POLYNOMIAL and ATANH_POLYNOMIAL must

@@ -9,36 +9,11 @@
 enum { N_TURNED = VECTOR_BYTES / sizeof(double) };
 typedef double turned_vector
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
-/* Lists of indices, for SHUFFLE.  These are macros, because compilers accept only literal
- * constants in SHUFFLE. */
-#if VECTOR_BYTES == 64
-#define LOW 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#elif VECTOR_BYTES == 32
-#define LOW 0, 4, 1, 5
-#define HIGH 2, 6, 3, 7
-#else
-#define LOW 0, 2
-#define HIGH 1, 3
-#endif
-
-/* Transposes a block.  Each round interleaves the first half and the second half of the rows. */
-ALWAYS_INLINE void turn_block(turned_vector *rows)
-{
-    turned_vector next[N_TURNED];
-    for (intptr_t width = 1; width < N_TURNED; width *= 2) {
-        for (intptr_t r = 0; r < N_TURNED / 2; r++) {
-            next[2 * r] = SHUFFLE(rows[r], rows[r + N_TURNED / 2], int64_t, LOW);
-            next[2 * r + 1] = SHUFFLE(rows[r], rows[r + N_TURNED / 2], int64_t, HIGH);
-        }
-        for (intptr_t r = 0; r < N_TURNED; r++)
-            rows[r] = next[r];
-    }
-}
+#define TURN(rows) TRANSPOSE(turned_vector, VECTOR_BYTES, f64, rows)
 #else
 enum { N_TURNED = 1 };
 typedef double turned_vector;
-static inline void turn_block(turned_vector *rows) { (void)rows; }
+#define TURN(rows) (void)(rows)
 #endif
 #endif
 
@@ -74,7 +49,7 @@ static inline void NAME(into_lanes)(intptr_t n, const REAL *const *rows, double 
             turned_vector block[N_TURNED];
             for (intptr_t r = 0; r < N_TURNED; r++)
                 block[r] = NAME(load_entries)(rows[first + r] + k);
-            turn_block(block);
+            TURN(block);
             for (intptr_t i = 0; i < N_TURNED; i++)
                 memcpy(to + (k + i) * LANES + first, block + i, sizeof(block[i]));
         }
@@ -92,7 +67,7 @@ static inline void NAME(from_lanes)(intptr_t n, const double *from, REAL *const 
             turned_vector block[N_TURNED];
             for (intptr_t i = 0; i < N_TURNED; i++)
                 memcpy(block + i, from + (k + i) * LANES + first, sizeof(block[i]));
-            turn_block(block);
+            TURN(block);
             for (intptr_t r = 0; r < N_TURNED; r++)
                 NAME(store_entries)(block[r], rows[first + r] + k);
         }

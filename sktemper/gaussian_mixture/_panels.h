@@ -19,26 +19,6 @@ typedef REAL VECTOR;
 #define AT(x, v) (*(VECTOR *)((x) + (v) * WIDTH))
 #define EACH for (int v = 0; v < VECTORS; v++)
 
-/* Transposes a square of WIDTH vectors.  The index of a number consists of the bits of its row
- * followed by the bits of its column.  Each round rotates these bits by one, until rows and
- * columns are exchanged. */
-static inline void NAME(transpose)(VECTOR *square)
-{
-#ifdef VECTOR_BYTES
-    for (int round = 0; 1 << round < WIDTH; round++) {
-        VECTOR next[WIDTH];
-        for (int i = 0; i < WIDTH / 2; i++) {
-            next[i] = EVENS(square[2 * i], square[2 * i + 1]);
-            next[i + WIDTH / 2] = ODDS(square[2 * i], square[2 * i + 1]);
-        }
-        for (int i = 0; i < WIDTH; i++)
-            square[i] = next[i];
-    }
-#else
-    (void)square;
-#endif
-}
-
 /* x[column * LANES + lane] = rows[lane * n_columns + column].  Lanes after the last row repeat
  * the last row. */
 static inline void NAME(load_panel)(intptr_t n_rows, intptr_t n_columns,
@@ -53,7 +33,7 @@ static inline void NAME(load_panel)(intptr_t n_rows, intptr_t n_columns,
         for (; column + WIDTH <= n_columns; column += WIDTH) {
             for (int i = 0; i < WIDTH; i++)
                 square[i] = *(const VECTOR *)(own[i] + column);
-            NAME(transpose)(square);
+            TRANSPOSE(VECTOR, VECTOR_BYTES, SUFFIX, square);
             for (int i = 0; i < WIDTH; i++)
                 *(VECTOR *)(x + (column + i) * LANES + lane) = square[i];
         }
@@ -75,7 +55,7 @@ static inline void NAME(store_panel)(intptr_t n_rows, intptr_t n_columns,
         for (; height == WIDTH && column + WIDTH <= n_columns; column += WIDTH) {
             for (int i = 0; i < WIDTH; i++)
                 square[i] = *(const VECTOR *)(x + (column + i) * LANES + lane);
-            NAME(transpose)(square);
+            TRANSPOSE(VECTOR, VECTOR_BYTES, SUFFIX, square);
             for (int i = 0; i < WIDTH; i++)
                 *(VECTOR *)(own + i * n_columns + column) = square[i];
         }

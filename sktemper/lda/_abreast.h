@@ -104,11 +104,11 @@ typedef struct {
 /* Writes CHUNK vectors, in which each element of x is repeated CHUNK times. */
 ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
 {
-    out[0] = SHUFFLE(x, x, INTEGER, SPREAD(0));
-    out[1] = SHUFFLE(x, x, INTEGER, SPREAD(1));
+    out[0] = SHUFFLE(x, x, SPREAD(0));
+    out[1] = SHUFFLE(x, x, SPREAD(1));
     if (CHUNK == 4) {
-        out[2 % CHUNK] = SHUFFLE(x, x, INTEGER, SPREAD(2));
-        out[3 % CHUNK] = SHUFFLE(x, x, INTEGER, SPREAD(3));
+        out[2 % CHUNK] = SHUFFLE(x, x, SPREAD(2));
+        out[3 % CHUNK] = SHUFFLE(x, x, SPREAD(3));
     }
 }
 

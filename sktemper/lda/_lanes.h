@@ -12,21 +12,8 @@
  * cache of 32 kB. */
 #if VECTOR_BYTES < 32
 #define LANE_BYTES VECTOR_BYTES
-#define LANE_EVENS EVENS
-#define LANE_ODDS ODDS
 #else
 #define LANE_BYTES 32
-#ifdef __clang__
-#define LANE_SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
-#else
-#define LANE_SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (CHOICE){__VA_ARGS__})
-#endif
-#define LANE_EVENS(x, y) LANE_SHUFFLE(x, y, JOIN(LANE_EVEN, SUFFIX))
-#define LANE_ODDS(x, y) LANE_SHUFFLE(x, y, JOIN(LANE_ODD, SUFFIX))
-#define LANE_EVEN_f64 EVEN_4
-#define LANE_ODD_f64 ODD_4
-#define LANE_EVEN_f32 EVEN_8
-#define LANE_ODD_f32 ODD_8
 #endif
 #define LANES ((int)(LANE_BYTES / sizeof(REAL)))
 #define VECTOR NAME(lane_vector)
@@ -138,24 +125,6 @@ static void NAME(place_documents)(GROUP *g, intptr_t first)
             g->slots[t * LANES + lane] = (int32_t)block->n_words; /* a row of zeros */
 }
 
-/* Transposes LANES rows of LANES entries. */
-ALWAYS_INLINE void NAME(transpose)(VECTOR *v)
-{
-#ifdef VECTOR_BYTES
-    for (int left = LANES; left > 1; left /= 2) {
-        VECTOR w[LANES];
-        for (int i = 0; i < LANES / 2; i++) {
-            w[i] = LANE_EVENS(v[2 * i], v[2 * i + 1]);
-            w[i + LANES / 2] = LANE_ODDS(v[2 * i], v[2 * i + 1]);
-        }
-        for (int i = 0; i < LANES; i++)
-            v[i] = w[i];
-    }
-#else
-    (void)v;
-#endif
-}
-
 /* Copies the rows of one token of each lane into a panel, side by side. */
 static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
 {
@@ -167,7 +136,7 @@ static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
         VECTOR v[LANES];
         for (int lane = 0; lane < LANES; lane++)
             v[lane] = *(const VECTOR *)(row[lane] + k);
-        NAME(transpose)(v);
+        TRANSPOSE(VECTOR, LANE_BYTES, SUFFIX, v);
         for (int i = 0; i < LANES; i++)
             if (LANES <= LANE_SUMS || k + i < height)
                 *(VECTOR *)(panel + (k + i) * LANES) = v[i];
