@@ -6,7 +6,6 @@
 
 #include "sktemper/_families/_blocks.h"
 
-#define LOG_TWO 0.693147180559945309417
 #define LOG_TWO_PI 1.83787706640934548356
 
 /* Ends of an ascent, `status` of the caller. */
@@ -28,7 +27,7 @@ static double *room_for(double **end, intptr_t n)
  * which are smaller than the rounding error.  For smaller x, the result is `known`. */
 static inline double log_gamma_of_any(double x, double known)
 {
-    return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;
+    return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.5 * LOG_TWO_PI;
 }
 
 static inline double ascent_log_gamma(double x)

@@ -24,8 +24,8 @@ static void law_values(int law, intptr_t D, intptr_t n, const double *freedom, d
             double sum = 0;
             for (intptr_t d = 0; d < width; d++)
                 sum += values[i * width + d];
-            expected[i] = law == WISHART  ? sum + D * LOG_TWO
-                          : law == GAMMAS ? D * (sum + LOG_TWO)
+            expected[i] = law == WISHART  ? sum + D * M_LN2
+                          : law == GAMMAS ? D * (sum + M_LN2)
                                           : D * (sum - log(0.5 * D));
         }
     }
@@ -36,8 +36,8 @@ static void law_values(int law, intptr_t D, intptr_t n, const double *freedom, d
             for (intptr_t d = 0; d < width; d++)
                 sum += log_gamma_of_any(halves[i * width + d], values[i * width + d]);
             const double half = halves[i * width];
-            gammas[i] = law == WISHART  ? sum + 0.5 * D * LOG_TWO * freedom[i]
-                        : law == GAMMAS ? D * (sum + half * LOG_TWO)
+            gammas[i] = law == WISHART  ? sum + 0.5 * D * M_LN2 * freedom[i]
+                        : law == GAMMAS ? D * (sum + half * M_LN2)
                                         : sum - half * log(0.5 * D);
         }
     }
@@ -52,7 +52,7 @@ static void law_terms(int law, intptr_t d, intptr_t n, const double *precision,
                       double *log_normalisers, double *log_densities)
 {
     const double D = (double)d;
-    const double constant = law == WISHART ? 0.25 * D * (D - 1) * 1.14472988584940017414 : 0;
+    const double constant = law == WISHART ? 0.25 * D * (D - 1) * log(M_PI) : 0;
     law_values(law, d, n, freedom, halves, values, log_precisions, gammas);
     for (intptr_t k = 0; k < n; k++) {
         const double log_determinant = log_determinants[k];

@@ -239,7 +239,7 @@ static intptr_t NAME(factorial_sweeps)(const factorial_block *b, const factorial
         return -1;
     for (intptr_t k = 0; k < K; k++)
         constant += log1p(-b->inclusion[k]);
-    const double normaliser = D * (0.5 * log(6.28318530717958647693 * noise));
+    const double normaliser = D * (0.5 * log(2 * M_PI * noise));
     for (intptr_t i = 0; i < b->n_samples; i++) {
         const double square = b->squares[i] / (2 * noise);
         local->fits[i] -= square;

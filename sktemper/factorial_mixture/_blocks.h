@@ -4,7 +4,7 @@
  * bytes of the probabilities of one feature in a panel. */
 #define BINARY_BYTES (8 * SIMD_BYTES)
 /* The same size if each sample has its own gram, see `binary_block`. */
-#define OWN_BYTES (4 * SIMD_BYTES)
+#define OWN_BYTES (BINARY_BYTES / 2)
 
 /* Input and output of `binary_local_step`, for a block of samples with binary latent features.
  * The components are mu, and the probabilities of the features are nu.  The gram is

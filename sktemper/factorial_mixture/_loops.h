@@ -54,7 +54,7 @@ static void NAME(binary_entropies)(PANEL *panel)
             const REAL far = x < 0 ? -x : x;
             const REAL size = far < FARTHEST_POWER ? far : FARTHEST_POWER;
             const REAL most = on > off ? on : off;
-            entropies[i] += (REAL)LOG_TWO * size * (1 - most);
+            entropies[i] += (REAL)M_LN2 * size * (1 - most);
             masses[i] *= most;
         }
         if ((k + 1) % FACTORS && k + 1 < K)
@@ -125,7 +125,7 @@ ALWAYS_INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
     for (intptr_t i = 0; i < size; i++)
         grams[i * lanes] = gram[i];
     if (block->power_per_sample)
-        panel->power = (REAL)(-LOG2_E * block->powers[sample]);
+        panel->power = (REAL)(-M_LOG2E * block->powers[sample]);
     if (panel->own)
         panel->first = NAME(first_coolness)(block->heats[sample]);
     panel->samples[lane] = sample;
@@ -205,7 +205,7 @@ static void NAME(binary_begin)(PANEL *panel, binary_block *block, int own, int p
     panel->left_pairs = panel->grams + size * lanes;
     memset(panel->products, 0, (size_t)((3 * K + size) * lanes) * sizeof(REAL));
     memset(panel->left_pairs, 0, (size_t)(2 * K * FEW_LANES) * sizeof(REAL));
-    panel->power = (REAL)(-LOG2_E * block->powers[0]);
+    panel->power = (REAL)(-M_LOG2E * block->powers[0]);
     panel->first = NAME(first_coolness)(block->heats[0]);
     for (intptr_t lane = 0; lane < lanes; lane++) {
         ((REAL *)panel->coolness)[lane] = 1;

@@ -6,7 +6,6 @@
 
 /* Number of probabilities of at least 1/2 whose product is not subnormal. */
 #define FACTORS 64
-#define LOG2_E 1.4426950408889634074
 /* Returns the index of the diagonal element of row k in an upper triangle of order n. */
 static inline intptr_t NAME(triangle)(intptr_t n, intptr_t k)
 {
