@@ -15,6 +15,8 @@ from .._contract import ConjugateModel, Powers
 from .._utils._linalg import tiled_matmul
 from ._kernels import sparse_sums, sparse_times
 
+#: Approximate number of moments, or values, of a block of rows that are independent.
+VALUES_OF_BLOCK = 2**17
 #: Number of bisections that find the largest rate of a step.
 HALVINGS = 30
 

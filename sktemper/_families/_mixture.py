@@ -95,7 +95,7 @@ def _cosines(a, b):
 # -- mixtures of components that have conjugate priors ---------------------------------
 #: Largest number of rows that a start uses.
 ROWS_LOOKED_AT = 20_000
-#: Logarithm of the probability of a component that labels exclude, finite in float32.
+#: Logarithm of the probability of a component that is excluded, finite in float32.
 NEVER = -1e30
 #: Number of times that each row counts in a fit of maximum likelihood; numbers of steps
 #: from each start, and of the best fit; and gain of a step, in nats, that ends a fit.

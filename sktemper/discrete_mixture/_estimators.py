@@ -38,8 +38,22 @@ from ..noise import GradientNoise
 from ..tempering import Tempering
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
+ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
+
+
+class DiscreteMixtureParameters(Streaming, total=False):
+    """Parameters that the estimators of both models have in common."""
+
+    weight_concentration_prior: Float | None
+    moves: ChosenMoves
+
 
 class _DiscreteMixture(MixtureMixin, TemperedEstimator):
+    max_iter: Int = 100
+    weight_concentration_prior: Float | None = None
+    moves: ChosenMoves = None
+    batch_size: Int | Literal["auto"] | None = None
+
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "feature_prior": [CONCENTRATION],
@@ -48,43 +62,10 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     _fixed_by_fit = ("n_components", "feature_prior", "weight_concentration_prior")
     expand_features, drop_features = expand_features, drop_features
     _widened_for = widened_for
-    _model = None
-    #: Shape of the options of each feature.
-    _options = ()
 
     _input_tags = {"sparse": True}
 
-    @classmethod
-    def _make_model(cls, settings, n_features, dtype, **options):
-        if settings.feature_prior != "auto":
-            check_prior(settings.feature_prior, "feature_prior")
-        check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
-        return cls._model(
-            settings.n_components,
-            n_features,
-            dtype=dtype,
-            feature_prior=settings.feature_prior,
-            weight_concentration=settings.weight_concentration_prior,
-            **options,
-        )
-
     _check_enough = check_enough_samples
-
-    def _draw_probabilities(self, n_samples):
-        """Return components, their feature probabilities, and a random generator."""
-        y, random = self._draw_components(n_samples)
-        return y, self.components_.astype(np.float64)[y], random
-
-    #: Kind and option in the table `profiles`.
-    _item = None
-
-    def _profiles(self, k, tails):
-        own, others = self._pseudocounts(k)
-        means = own / (own + others)
-        ends = stats.beta.ppf(np.reshape(tails, (2, 1)), own, others)
-        rows = zip(self._names().tolist(), means.tolist(), *ends.tolist(), strict=True)
-        for name, *numbers in rows:
-            yield name, *self._item, *numbers
 
     # -- views of the state ------------------------------------------------------------
     @property
@@ -98,9 +79,39 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
 
         The shape is (n_components, n_features), or (n_components, n_features, 2).
         """
-        components = np.asarray(self._state().globals_.components)
-        shape = len(components), self.n_features_in_, *self._options
-        return components.reshape(shape) + 1.0
+        return np.asarray(self._state().globals_.components) + 1.0
+
+
+def _model_of(make, settings, n_features, dtype, **options):
+    """Return the model of a class ``make`` for the parameters of an estimator."""
+    if settings.feature_prior != "auto":
+        check_prior(settings.feature_prior, "feature_prior")
+    check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
+    return make(
+        settings.n_components,
+        n_features,
+        dtype=dtype,
+        feature_prior=settings.feature_prior,
+        weight_concentration=settings.weight_concentration_prior,
+        **options,
+    )
+
+
+def _drawn_probabilities(mixture, n_samples):
+    """Return drawn components, their feature probabilities, and a random generator."""
+    y, random = mixture._draw_components(n_samples)
+    return y, mixture.components_.astype(np.float64)[y], random
+
+
+def _profiles(mixture, item, own, others, tails):
+    """Yield rows of `profiles`, given the parameters of Beta distributions.
+
+    ``item`` are the kind and the option.
+    """
+    ends = stats.beta.ppf(np.reshape(tails, (2, 1)), own, others)
+    numbers = map(np.ndarray.tolist, (own / (own + others), *ends))
+    for name, *row in zip(mixture._names().tolist(), *numbers, strict=True):
+        yield name, *item, *row
 
 
 class TemperedMultinomialMixture(_DiscreteMixture):
@@ -152,32 +163,25 @@ class TemperedMultinomialMixture(_DiscreteMixture):
     (100,)
     """
 
-    @training_constructor(Streaming)
+    @training_constructor(DiscreteMixtureParameters, _DiscreteMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
         feature_prior: Float | Literal["auto"] = "auto",
-        weight_concentration_prior: Float | None = None,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
         gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[Streaming],
+        **parameters: Unpack[DiscreteMixtureParameters],
     ):
         self.n_components = n_components
         self.tempering = tempering
         self.feature_prior = feature_prior
-        self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
         self.gradient_noise = gradient_noise
 
     _validate, _validate_training = validate_counts, validate_training_counts
     _check_weighted = staticmethod(check_counts)
     _inspect_training_data = inspect_counts
 
-    _model = MultinomialMixtureModel
     _parameter_constraints = {
         **_DiscreteMixture._parameter_constraints,
         "feature_prior": [CONCENTRATION, StrOptions({"auto"})],
@@ -185,11 +189,13 @@ class TemperedMultinomialMixture(_DiscreteMixture):
 
     _input_tags = {"positive_only": True}
 
-    _item = "multinomial", "share"
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        return _model_of(MultinomialMixtureModel, settings, n_features, dtype)
 
-    def _pseudocounts(self, k):
+    def _profiles(self, k, tails):
         own = self.concentration_[k]
-        return own, own.sum() - own
+        return _profiles(self, ("multinomial", "share"), own, own.sum() - own, tails)
 
     def _n_parameters(self, n_classes):
         return n_classes * (self.n_features_in_ - 1)
@@ -197,7 +203,7 @@ class TemperedMultinomialMixture(_DiscreteMixture):
     def _drawn_rows(self, X, seed):
         lengths = np.asarray(X.sum(axis=1)).ravel().astype(np.intp)
         other = copy_fit(self, random_state=seed)
-        _, probabilities, random = other._draw_probabilities(X.shape[0])
+        _, probabilities, random = _drawn_probabilities(other, X.shape[0])
         pairs = zip(random.permutation(lengths), probabilities, strict=True)
         rows = [random.multinomial(n, p / p.sum()) for n, p in pairs]
         return np.stack(rows).astype(np.float64)
@@ -222,7 +228,7 @@ class TemperedMultinomialMixture(_DiscreteMixture):
             Components of the samples.
         """
         doc_length = positive_int(doc_length, "doc_length")
-        y, probabilities, random = self._draw_probabilities(n_samples)
+        y, probabilities, random = _drawn_probabilities(self, n_samples)
         rows = [random.multinomial(doc_length, p / p.sum()) for p in probabilities]
         return np.stack(rows), y
 
@@ -316,31 +322,23 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     (40, 2)
     """
 
-    @training_constructor(Streaming)
+    @training_constructor(DiscreteMixtureParameters, _DiscreteMixture)
     def __init__(
         self,
         n_components: Int = 10,
         *,
         tempering: Tempering | Literal["global", "local"] | None = "global",
-        max_iter: Int = 100,
         feature_prior: Float = 1.0,
         binarize: Float | None = 0.0,
-        weight_concentration_prior: Float | None = None,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
-        batch_size: Int | Literal["auto"] | None = None,
         gradient_noise: GradientNoise | None = None,
-        **parameters: Unpack[Streaming],
+        **parameters: Unpack[DiscreteMixtureParameters],
     ):
         self.n_components = n_components
         self.tempering = tempering
         self.feature_prior = feature_prior
         self.binarize = binarize
-        self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
         self.gradient_noise = gradient_noise
 
-    _model = BernoulliMixtureModel
-    _options = (2,)
     _parameter_constraints = {
         **_DiscreteMixture._parameter_constraints,
         "binarize": [Interval(Real, None, None, closed="neither"), None],
@@ -370,36 +368,16 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)
         if self.binarize == 0.0 and not issparse(X):
-            self._warn_of_codes(X)
+            _warn_of_codes(self, X)
         return X
 
-    def _warn_of_codes(self, X):
-        """Warn of whole numbers other than 0 and 1, which may be codes of answers."""
-        known = X[~np.isnan(X)]
-        are_codes = (known == np.rint(known)).all()
-        if not are_codes or ((known == 0) | (known == 1)).all():
-            return
-        warn_once(
-            self,
-            "codes",
-            f"X has values other than 0 and 1, from {known.min():.4g} to "
-            f"{known.max():.4g}. Values above binarize=0.0, "
-            f"{(known > 0).mean():.0%} of all, count as 1, and other values as 0. If "
-            "this is intended, pass X > 0. Otherwise set a threshold, such as "
-            "binarize=1.5 for answers coded 1 and 2, or use OneHotEncoder for more "
-            "than two categories.",
-            UserWarning,
-        )
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        given = BernoulliMixtureModel, settings, n_features, dtype
+        return _model_of(*given, threshold=_threshold(settings))
 
-    @classmethod
-    def _make_model(cls, settings, n_features, dtype):
-        threshold = 0.5 if settings.binarize is None else settings.binarize
-        return super()._make_model(settings, n_features, dtype, threshold=threshold)
-
-    _item = "binary", "1"
-
-    def _pseudocounts(self, k):
-        return self.concentration_[k].T
+    def _profiles(self, k, tails):
+        return _profiles(self, ("binary", "1"), *self.concentration_[k].T, tails)
 
     def _n_parameters(self, n_classes):
         return n_classes * self.n_features_in_
@@ -423,8 +401,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         ValueError
             If ``binarize`` does not separate 0 and 1.
         """
-        threshold = 0.5 if self.binarize is None else self.binarize
-        if not 0 <= threshold < 1:
+        if not 0 <= _threshold(self) < 1:
             raise ValueError(
                 f"impute fills in 0 and 1, but binarize={self.binarize} does not "
                 "separate them: fit X > binarize, and pass it to impute."
@@ -434,8 +411,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
 
     def _drawn_rows(self, X, seed):
         drawn, _ = copy_fit(self, random_state=seed).sample(X.shape[0])
-        threshold = 0.5 if self.binarize is None else self.binarize
-        return drawn - 0.5 + threshold
+        return drawn - 0.5 + _threshold(self)
 
     @completed_by(MixtureMixin._draw_components)
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -448,9 +424,15 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         y : ndarray of shape (n_samples,)
             Components of the samples.
         """
-        y, probabilities, random = self._draw_probabilities(n_samples)
+        y, probabilities, random = _drawn_probabilities(self, n_samples)
         drawn = random.uniform(size=probabilities.shape) < probabilities
         return drawn.astype(self.state_.dtype), y
+
+    @property
+    def concentration_(self) -> np.ndarray:
+        """Parameters of the Beta posteriors, (n_components, n_features, 2)."""
+        concentration = super().concentration_
+        return concentration.reshape(len(concentration), -1, 2)
 
     @property
     def components_(self) -> np.ndarray:
@@ -460,11 +442,34 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         return means.astype(self.state_.dtype)
 
 
-class MultinomialMixtureParameters(Annealed, Streaming, total=False):
+def _threshold(settings):
+    """Return the value above which values count as 1."""
+    return 0.5 if settings.binarize is None else settings.binarize
+
+
+def _warn_of_codes(mixture, X):
+    """Warn of whole numbers other than 0 and 1, which may be codes of answers."""
+    known = X[~np.isnan(X)]
+    are_codes = (known == np.rint(known)).all()
+    if not are_codes or ((known == 0) | (known == 1)).all():
+        return
+    warn_once(
+        mixture,
+        "codes",
+        f"X has values other than 0 and 1, from {known.min():.4g} to "
+        f"{known.max():.4g}. Values above binarize=0.0, "
+        f"{(known > 0).mean():.0%} of all, count as 1, and other values as 0. If "
+        "this is intended, pass X > 0. Otherwise set a threshold, such as "
+        "binarize=1.5 for answers coded 1 and 2, or use OneHotEncoder for more "
+        "than two categories.",
+        UserWarning,
+    )
+
+
+class MultinomialMixtureParameters(Annealed, DiscreteMixtureParameters, total=False):
     """Parameters that the estimators of the model have in common."""
 
     feature_prior: Float | Literal["auto"]
-    weight_concentration_prior: Float | None
 
 
 class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
@@ -493,17 +498,16 @@ class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
         self,
         n_components: Int = 10,
         *,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
+        moves: ChosenMoves = "split_merge",
         **parameters: Unpack[MultinomialMixtureParameters],
     ): ...
 
 
-class BernoulliMixtureParameters(Annealed, Streaming, total=False):
+class BernoulliMixtureParameters(Annealed, DiscreteMixtureParameters, total=False):
     """Parameters that the estimators of the model have in common."""
 
     feature_prior: Float
     binarize: Float | None
-    weight_concentration_prior: Float | None
 
 
 class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):
@@ -531,6 +535,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):
         self,
         n_components: Int = 10,
         *,
-        moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
+        moves: ChosenMoves = "split_merge",
         **parameters: Unpack[BernoulliMixtureParameters],
     ): ...

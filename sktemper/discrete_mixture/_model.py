@@ -35,8 +35,8 @@ from .._utils._arguments import concentrations_of
 from .._utils._cache import LastCall
 
 # -- estimation of the prior of words from documents -----------------------------------
-#: Smallest and largest concentration of "auto".
-LEAST, MOST = 0.1, 1.0
+#: Smallest concentration of "auto"; the largest is 1, that of a uniform prior.
+LEAST = 0.1
 #: The prior of a component has at most this share of the mean number of tokens of a
 #: component.
 SHARE_OF_TOKENS = 0.1
@@ -72,9 +72,9 @@ def auto_feature_prior(X, n_components, sample_weight=None):
     pairs = sparse.csr_array((same, X.indices, X.indptr), shape=X.shape).sum(axis=1)
     share = weight[has_pairs] @ pairs[has_pairs] / total
     excess = X.shape[1] * share - 1.0
-    found = (1.0 - share) / excess if excess > 0.0 else MOST
+    found = (1.0 - share) / excess if excess > 0.0 else 1.0
     heaviest = SHARE_OF_TOKENS * total / (n_components * X.shape[1])
-    return float(np.clip(min(found, heaviest), LEAST, MOST))
+    return float(np.clip(min(found, heaviest), LEAST, 1.0))
 
 
 # -- log C of samples with different numbers of observations, by Monte Carlo -----------
@@ -353,8 +353,6 @@ def _scale(X, weight, scale):
 # -- mixtures of multinomials and of Bernoullis as `ConjugateModel`s -------------------
 #: Largest number of values of a block; each value takes two floats.
 VALUES_OF_BLOCK = 2**21
-#: Smallest number of rows for critical temperatures, per component.
-ROWS_PER_COMPONENT = 2
 #: Highest start temperature of an annealing of documents.
 HOTTEST_START = 100.0
 
@@ -379,7 +377,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
         deviations = self.deviations(X, sample_weight)
         if self.n_components == 1 or deviations is None:
             return None
-        if deviations.n_rows < ROWS_PER_COMPONENT * self.n_components:
+        if deviations.n_rows < 2 * self.n_components:  # too few to tell
             return None
         return deviations.critical_temperatures(self.n_components - 1)
 

@@ -8,6 +8,7 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 
+from .._families._mixture import NEVER
 from .._utils._linalg import tiled_matmul
 from ..model import IllDefined, Powers, Request
 from ._inference import Components, Couplings, Inference
@@ -165,17 +166,16 @@ STARTS = {
 
 
 # -- births of components, as proposals of moves ---------------------------------------
-#: Probability that all components are replaced, and then those of the skewness and of
-#: directions from the rows; else that one is switched off, if one is superfluous; and
-#: that a new component is the difference of rows.
-P_REMIX, P_SKEWED, P_ROWS, P_DEATH, P_DIFFERENCE = 0.65, 0.5, 0.5, 0.3, 0.5
+#: Probability that all components are replaced; else that one is switched off, if one
+#: is superfluous; and that a new component is the difference of rows.  Other choices,
+#: such as that of the contrast, have equal chances.
+P_REMIX, P_DEATH, P_DIFFERENCE = 0.65, 0.3, 0.5
 #: Least rise of the bound by the removal of a superfluous component, in nats.
 LEAST_RISE_BY_REMOVAL = 0.5
 #: Number of steps after a birth, and number of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 5, 10
-#: Probability above which a sample has a feature, and the product of a sample and a
-#: component that it never has.
-PRESENT, EXCLUDED = 1e-3, -1e30
+#: Probability above which a sample has a feature.
+PRESENT = 1e-3
 #: Smallest scale of a direction that components span, relative to the largest scale.
 LEAST_SCALE = 1e-6
 
@@ -263,7 +263,7 @@ def _span(model, globals_, hyper, block):
 
 
 def _remix(model, globals_, hyper, block, random):
-    skewed, from_rows = random.random(2) < (P_SKEWED, P_ROWS)
+    skewed, from_rows = random.random(2) < 0.5
     K = model.n_components
     if from_rows:
         white = model.last_rows.result(
@@ -333,7 +333,7 @@ def rises_without(model, components, hyper, block):
             chosen = group[start : start + most]
             own, k = rows[chosen], features[chosen]
             part, without = inference.of(own), nu[own]
-            part.products[np.arange(len(k)), k] = EXCLUDED
+            part.products[np.arange(len(k)), k] = NEVER
             without[np.arange(len(k)), k] = 0.0
             *_, others, _ = part.run(without, cooled=False)
             rises += np.bincount(k, others - bounds[own], K)

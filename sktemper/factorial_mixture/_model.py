@@ -17,7 +17,7 @@ from .._families._ascent import (
     KernelAscent,
     MixtureAscent,
 )
-from .._families._family import NaturalModel, rate_to_zero
+from .._families._family import VALUES_OF_BLOCK, NaturalModel, rate_to_zero
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
 from . import _kernels
@@ -40,8 +40,8 @@ from ._inference import (
     sample_step,
 )
 
-#: Approximate number of elements of a block, and limits of its number of rows.
-BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
+#: Limits of the number of rows of a block.
+FEWEST_ROWS, MOST_ROWS = 256, 2048
 #: The sweeps over a sample end when no probability changes by more than this, or after
 #: this number of sweeps; those of the cooling do not count.
 LOCAL_TOL, MAX_LOCAL_ITER = 1e-3, 100
@@ -162,7 +162,7 @@ class FactorialMixtureModel(NaturalModel):
         self.last_span, self.last_rows, self.last_residuals, self.last_fewer = (
             LastCall(are_same_objects) for _ in range(4)
         )
-        rows = max(BLOCK_ELEMENTS // n_features, 1)
+        rows = max(VALUES_OF_BLOCK // n_features, 1)
         self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
 
     @property

@@ -13,7 +13,7 @@ from .._utils._cache import read_only
 from .._utils._dates import as_moment
 from .._utils._frames import is_polars
 from .._utils._values import INEXACT
-from ._shapes import FEW_VALUES, shape_of
+from ._shapes import FEW_VALUES, LEAST_ROWS, shape_of
 
 #: The kinds whose options are values, and those whose options are intervals.
 WITH_CATEGORIES, WITH_INTERVALS = ("categorical", "binary"), ("binned", "histogram")
@@ -21,8 +21,6 @@ WITH_CATEGORIES, WITH_INTERVALS = ("categorical", "binary"), ("binned", "histogr
 WITH_OPTIONS = (*WITH_CATEGORIES, *WITH_INTERVALS)
 #: Kinds of columns.
 KINDS = (*WITH_CATEGORIES, "gaussian", "lognormal", "poisson", *WITH_INTERVALS)
-#: Least number of rows of an interval in the tails of a histogram.
-LEAST_ROWS = 10
 #: The density beyond the ends of a histogram falls by this power of the distance.
 DECAY = 3.0
 #: Remedy in error messages.

@@ -7,7 +7,7 @@ from .._contract import tenth_of_rows
 from .._families._counts import CategoricalFamily, PoissonFamily
 from .._families._critical import MixturePartition
 from .._families._dirichlet import log_draws
-from .._families._family import MomentRows, ProductFamily
+from .._families._family import VALUES_OF_BLOCK, MomentRows, ProductFamily
 from .._families._mixture import MixtureModel
 from .._families._normal_gamma import NormalGammaFamily
 from .._families._normal_wishart import LOG_2_PI
@@ -15,9 +15,8 @@ from .._utils._arguments import concentrations_of
 from ._columns import WITH_INTERVALS
 
 # -- the family of rows whose columns are of several kinds -----------------------------
-#: Size of the table of log x!.
-N_LOG_FACTORIALS = 256
-LOG_FACTORIALS = gammaln(np.arange(N_LOG_FACTORIALS) + 1.0)
+#: Table of log x!.
+LOG_FACTORIALS = gammaln(np.arange(256) + 1.0)
 
 
 class MixedFamily(ProductFamily):
@@ -186,7 +185,7 @@ def _count_moments(values, out):
     x, known = out[:, :n_counts], out[:, n_counts:]
     known[...] = ~np.isnan(values)
     x[...] = np.where(known, values, 0.0)
-    if x.max(initial=0.0) < N_LOG_FACTORIALS:
+    if x.max(initial=0.0) < len(LOG_FACTORIALS):
         return LOG_FACTORIALS[x.astype(np.intp)].sum(axis=1)
     return gammaln(x + 1.0).sum(axis=1)
 
@@ -313,14 +312,12 @@ def _log_poisson(x, rate):
 
 
 # -- mixture of tables with columns of several kinds, as a `ConjugateModel` ------------
-#: Largest number of moments of a block.
-MOMENTS_OF_BLOCK = 2**17
 #: Largest number of moments of all rows that a fit caches.
 KEPT_VALUES = 2**23
 #: Prior of a normal column, in units of the standard deviation of all rows: the number
-#: of rows to which the prior mean is equivalent, the shape of the Gamma distribution of
-#: the precision, and the rate of this distribution divided by its shape (a variance).
-MEAN_PRECISION, SHAPE, VARIANCE = 0.1, 1.0, 0.25
+#: of rows to which the prior mean is equivalent, and the rate of the Gamma distribution
+#: of the precision, whose shape is 1.
+MEAN_PRECISION, VARIANCE = 0.1, 0.25
 #: Variances below this are rounding errors, because columns are standardized.
 LEAST_VARIANCE = 1e-10
 #: Smallest prior mean of counts.
@@ -341,7 +338,7 @@ class MixedMixtureModel(MixtureModel):
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
         self.block_size = int(
-            np.clip(MOMENTS_OF_BLOCK // family.n_natural // 16 * 16, 16, 1024)
+            np.clip(VALUES_OF_BLOCK // family.n_natural // 16 * 16, 16, 1024)
         )
         self.most_kept_rows = KEPT_VALUES // family.n_natural
 
@@ -375,8 +372,7 @@ class MixedMixtureModel(MixtureModel):
             found = np.array([[weighted_mean(column, weight) for column in squares]])
             variances = np.where(found > LEAST_VARIANCE, found, 1.0)
             shape = np.ones_like(means)
-            usual = MEAN_PRECISION * shape, means, SHAPE * shape
-            usual = *usual, SHAPE * VARIANCE * variances
+            usual = MEAN_PRECISION * shape, means, shape, VARIANCE * variances
             normals[:] = family.parts[-1].natural(usual)[0]
         return np.concatenate([options, counts, normals])
 

@@ -29,7 +29,6 @@ from .._utils._validation import SUM_TOL, checked_floats
 LEAST_CURVATURE = 1e-6
 #: Largest gradient, per sample, at the optimum.
 GRADIENT_TOL = 1e-8
-QUARTILES = 0.25, 0.5, 0.75
 #: Step of numeric derivatives, in scaled units.
 STEP = 1e-5
 
@@ -275,7 +274,7 @@ def class_regression(
     sizes = weight @ samples.given / weight.sum()
     permuted = _linear(design.standardized(Z, weight), samples).of(design.units)
     # units in which one value far from all others does not hide their differences
-    low, middle, high = np.quantile(Z, QUARTILES, axis=0)
+    low, middle, high = np.quantile(Z, np.linspace(0, 1, 5)[1:-1], axis=0)
     design.set_units(middle, np.where(high > low, high - low, design.spread))
     logit = _Logit(design.scaled(Z), samples, kept != reference, method)
     found = logit.optimum()

@@ -10,8 +10,9 @@ import numpy as np
 
 #: Numbers with at most this number of distinct values are no density.
 FEW_VALUES = 10
-#: Least weight of an atom, and its ratio to the median weight of its neighbours.
-LEAST_ATOM, ATOM_RATIO, NEIGHBOURS = 10.0, 5.0, 3
+#: Least weight of an interval in the tails of a histogram, and of an atom; and the
+#: ratio of the weight of an atom to the median weight of its neighbours.
+LEAST_ROWS, ATOM_RATIO, NEIGHBOURS = 10, 5.0, 3
 #: A valley between modes is lower than this share of the lower mode, modes are higher
 #: than this share of the highest, and the roots of their counts differ by this.
 VALLEY, LEAST_MODE, LEAST_STEP = 0.7, 0.05, 1.5
@@ -85,13 +86,13 @@ def second_class_gain(numbers, weight):
 
 def _has_atom(weight):
     """Return whether a value is much more frequent than the values next to it."""
-    if weight.max() <= LEAST_ATOM:
+    if weight.max() <= LEAST_ROWS:
         return False
     n = len(weight)
     padded = np.pad(weight, NEIGHBOURS, constant_values=np.nan)
     shifts = [k for k in range(2 * NEIGHBOURS + 1) if k != NEIGHBOURS]
     around = np.nanmedian([padded[k : k + n] for k in shifts], axis=0)
-    return bool((weight > LEAST_ATOM + ATOM_RATIO * around).any())
+    return bool((weight > LEAST_ROWS + ATOM_RATIO * around).any())
 
 
 def n_modes(numbers, weight):

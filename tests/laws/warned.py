@@ -460,7 +460,7 @@ def scaled_counts(random, case):
     return AnnealedLDA(6, random_state=0).fit(given).score(X)
 
 
-@warned("other than 0 and 1", "TemperedBernoulliMixture._warn_of_codes")
+@warned("other than 0 and 1", "_warn_of_codes")
 def codes(random, case):
     X, y = _profiles(random)
     X = X if case == "sound" else X + 1
