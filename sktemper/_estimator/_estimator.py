@@ -7,7 +7,12 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -111,13 +116,19 @@ def top_words(components, names, n_words):
 
 
 @link_to_documentation
-class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
+class TemperedEstimator(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """Base of estimators that fit a `ConjugateModel` under any policies.
 
     A subclass defines `_make_model`, which builds the model, and `_validate`, which
-    validates data.  A subclass with a fixed policy also defines the method of this
-    policy, such as `_tempering`.  A constructor may omit parameters if it does not need
-    values other than the defaults below.  The page :doc:`/own_model` has an example.
+    validates data.  It may define `transform`, whose result has a column for each
+    component.  A subclass with a fixed policy also defines the method of this policy,
+    such as `_tempering`.  A constructor may omit parameters if it does not need values
+    other than the defaults below.  The page :doc:`/own_model` has an example.
 
     Parameters
     ----------
@@ -231,6 +242,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         for cls in reversed(type(self).__mro__):
             changes = vars(cls).get("_input_tags", {})
             tags.input_tags = replace(tags.input_tags, **changes)
@@ -465,6 +477,10 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _fixed(self):
         return {name: getattr(self, name) for name in self._fixed_by_fit}
+
+    @property
+    def _n_features_out(self):
+        return self._fitted_model().n_components
 
     def _install(self, state, policies):
         """Set the attributes of a fit; `install_results` follows."""

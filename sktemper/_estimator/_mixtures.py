@@ -15,7 +15,6 @@ from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._docstrings import completed_by
 from .._utils._frames import frame_of_rows, is_frame
 from .._utils._results import copy_fit, new_estimator
-from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_unmasked
 from ..model import LocalStep, Request
@@ -145,7 +144,7 @@ def about_components(estimator, run):
     )
 
 
-class MixtureMixin(ComponentTransformer, DensityMixin):
+class MixtureMixin(DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an
@@ -169,10 +168,6 @@ class MixtureMixin(ComponentTransformer, DensityMixin):
     plain_is_better_ = plain_is_better
     clear_memory, alarms_ = clear_memory, alarms
     prevalence_, renewals_ = prevalence, renewals
-
-    @property
-    def _n_features_out(self):
-        return self._fitted_model().n_components
 
     def _moves(self):
         """Return the policy for moves; a single component has none."""

@@ -14,7 +14,6 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn
 from .._utils._results import portable_copy
-from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
 from ._best import UserEntries, best_items, products
@@ -194,7 +193,7 @@ def is_long_table(X, names=None):
 MOST_PANEL_BYTES = 2**24
 
 
-class RecommenderMixin(ComponentTransformer):
+class RecommenderMixin:
     """Mixin for estimators whose scores are products of user and item vectors.
 
     An estimator must define `_users_of_block`, and `_item_vectors`, which returns an

@@ -9,7 +9,6 @@ import functools
 
 import sklearn
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from threadpoolctl import ThreadpoolController
 
 try:
@@ -20,15 +19,6 @@ except ImportError:
 
 #: Whether scikit-learn has callbacks.
 HAS_CALLBACKS = CallbackSupportMixin is not None
-
-
-class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Mixin of transformers whose result has a column for each component."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def remove_callbacks(estimator):

@@ -22,7 +22,6 @@ from .._estimator._variants import (
 from .._utils._arguments import POSITIVE, Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
-from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import check_init, check_numbers, check_variances
 from ..moves import Moves
@@ -37,7 +36,7 @@ from ._model import FactorialMixtureModel
 INITIAL_INCLUSION = 0.2
 
 
-class TemperedFactorialMixture(ComponentTransformer, TemperedEstimator):
+class TemperedFactorialMixture(TemperedEstimator):
     """Binary latent features (factorial mixture) with any tempering, or with none.
 
     Each sample is the sum of the components whose features the sample has, plus noise:
@@ -312,10 +311,6 @@ class TemperedFactorialMixture(ComponentTransformer, TemperedEstimator):
         model = self._fitted_model()
         per_feature = self.n_features_in_ + model.learn_inclusion_probability
         return n_active * per_feature + model.learn_noise_variance
-
-    @property
-    def _n_features_out(self):
-        return len(self._state().globals_.precision)
 
 
 def _start(init, n_components, X, hyper, random):

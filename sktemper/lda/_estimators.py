@@ -48,7 +48,6 @@ from .._utils._arguments import (
 from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy
-from .._utils._sklearn import ComponentTransformer
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_counts, check_prior, check_sparse
 from ..model import Powers, Request
@@ -187,7 +186,7 @@ def _prior(settings, name, shapes):
     return prior
 
 
-class TemperedLDA(ComponentTransformer, TemperedEstimator):
+class TemperedLDA(TemperedEstimator):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ of topics in word counts, in which the
