@@ -176,7 +176,7 @@ def conditional(self, X: DataLike, given: Sequence) -> Conditional:
     rows = np.array(self._validate_gapped(X, reset=False), dtype=np.float64)
     others = _others(self, given)
     known = np.delete(np.arange(rows.shape[1]), others)
-    rows[:, known] = self._in_support(rows)[:, known]
+    rows[:, known] = self._fitted_model().family.in_support(rows)[:, known]
     evidence = self._component_scores(rows)
     rows[:, others] = np.nan
     logs = self._component_scores(rows)

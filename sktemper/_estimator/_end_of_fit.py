@@ -88,7 +88,8 @@ class EstimatorHooks(FitHooks):
     def log_pass(self, state):
         """Log a line about a pass."""
         estimator, progress = self.estimator, state.progress
-        if not (estimator.verbose and estimator._is_logged(progress.passes)):
+        interval = getattr(estimator, "verbose_interval", 1)
+        if not estimator.verbose or progress.passes % interval:
             return
         history = state.history.to_dict()
         score = history["heldout_score"][-1]

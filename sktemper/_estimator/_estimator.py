@@ -281,8 +281,6 @@ class TemperedEstimator(
 
     #: Further checks at the end of a fit, see `_end_of_fit`.
     _end_of_fit_checks = ()
-    #: Rounding error of the score of a row, as a multiple of that of 1.
-    _rounding_of_scores = 0.0
 
     #: Least number of samples of a fit, or of the first chunk of a stream.
     _min_samples = 1
@@ -313,9 +311,6 @@ class TemperedEstimator(
 
     def _inspect_training_data(self, data, fresh):
         """Warn if training data look wrong, alone or in comparison to earlier data."""
-
-    def _is_logged(self, passes):
-        return True
 
     def _has_converged(self, state):
         """Return whether the lower bound has converged, as far as it is known."""
@@ -665,7 +660,9 @@ class TemperedEstimator(
         scores, n_held_out = self._predictive_scores(X, labels)
         weight = weights_of_rows(sample_weight, scores)
         total = (weight * n_held_out).sum()
-        error = self._rounding_of_scores * np.finfo(self.state_.dtype).eps
+        # a sum over components, whose logarithm a score is, has a rounding error
+        is_sum = self._fitted_model().scores_whole_rows
+        error = is_sum * np.finfo(self.state_.dtype).eps
         if total <= error * weight[n_held_out > 0].sum():
             raise ValueError(
                 "Nothing is held out to be scored: each row of X is empty, has counts "

@@ -162,7 +162,6 @@ class MixtureMixin(DensityMixin):
     """
 
     _end_of_fit_checks = (about_components,)
-    _rounding_of_scores = 1.0  # a score is the logarithm of a sum over components
     #: What to do if no number of components is enough.
     _other_distributions = "clusters do not have these distributions"
     plain_is_better_ = plain_is_better
@@ -449,10 +448,6 @@ class MixtureMixin(DensityMixin):
         """
         other = new_estimator(clone(self), random_state=seed, **same)
         return other.fit(X, sample_weight=sample_weight)
-
-    def _in_support(self, rows):
-        """Return rows in which NaN replaces values of density 0."""
-        return rows
 
     # -- criteria ----------------------------------------------------------------------
     bic, aic = bic, aic

@@ -83,12 +83,12 @@ class Validation:
         estimator = self.estimator
         known = vars(estimator)
         results = {name: known[name] for name in estimator._validated if name in known}
-        kind, parameters = type(estimator), estimator.get_params(deep=False)
-        return _validation, (kind, parameters, results, self.method, self.reset)
+        kinds, parameters = (type(self), type(estimator)), estimator.get_params(False)
+        return _validation, (*kinds, parameters, results, self.method, self.reset)
 
 
-def _validation(kind, parameters, results, method, reset):
-    return Validation(new_estimator(kind(**parameters), results), method, reset)
+def _validation(make, kind, parameters, results, method, reset):
+    return make(new_estimator(kind(**parameters), results), method, reset)
 
 
 @config_context(array_api_dispatch=False)

@@ -310,6 +310,13 @@ class Family:
         """
         return self.moments(block)
 
+    def in_support(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows of data in which NaN replaces values of density 0.
+
+        By default no value has this density.
+        """
+        return rows
+
     # -- the distribution of the parameters --------------------------------------------
     def shape(self, n_components) -> tuple[int, ...]:
         """Return the shape of the array of natural parameters of a mixture."""

@@ -327,9 +327,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         settings = settings.replaced(priors="learned", **free)
         return self._make_model(settings, model.n_features, model.dtype)
 
-    def _is_logged(self, passes):
-        return passes % self.verbose_interval == 0
-
     # -- what users call ---------------------------------------------------------------
     @completed_by(MixtureMixin._draw_components)
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -77,10 +77,21 @@ LARGEST_LOG = np.log(np.finfo(float).max)
 
 
 class CollectionValidation(Validation):
-    """Validation of a collection; workers of a cluster validate whole blocks."""
+    """Validation of rows of a collection, whose values are their own codes.
+
+    Workers of a cluster validate whole blocks, whose values have codes after the fit.
+    """
+
+    def __call__(self, X):
+        X = check_numbers(self.estimator, X, self.reset)
+        if not self.reset:
+            _check_own(self.estimator.columns_)
+        return X
 
     def __reduce__(self):
-        return Validation(self.estimator, "_validate_block", self.reset).__reduce__()
+        if self.reset:
+            return super().__reduce__()
+        return Validation(self.estimator, self.method, self.reset).__reduce__()
 
 
 class RowReader(ConjugateModel):
@@ -265,11 +276,6 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             if column.n_options
         }
 
-    #: Descriptions of columns from another fit, which are used if they are not None.
-    _same_columns = None
-    #: Weights of the rows, from which columns are described.
-    _column_weight = None
-
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
         X = _checked_table(self, X, reset)
@@ -290,18 +296,8 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     def _validation(self, X, method, reset):
         """Return the `Validation` of data; the numbers of collections have no codes."""
         if isinstance(X, Source):
-            return CollectionValidation(self, "_validate_numbers", reset)
+            return CollectionValidation(self, method, reset)
         return super()._validation(X, method, reset)
-
-    def _validate_numbers(self, X, reset):
-        """Return rows of a collection, whose values are their own codes."""
-        X = check_numbers(self, X, reset)
-        if not reset:
-            _check_own(self.columns_)
-        return X
-
-    def _validate_block(self, X, reset):
-        return self._validate_numbers(X, reset) if reset else self._validate(X, reset)
 
     def _refitted(self, X, sample_weight, seed):
         """Return a mixture of the same type fitted to weighted rows.
@@ -345,10 +341,6 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         return n_classes * sum(
             free.get(column.part, column.n_options - 1) for column in self.columns_
         )
-
-    def _in_support(self, rows):
-        is_positive = [column.kind == "lognormal" for column in self.columns_]
-        return np.where(is_positive & (rows <= 0), np.nan, rows)
 
     def _conditional_columns(self, rows, others):
         numbers, options, columns = {}, {}, _posteriors(self)
@@ -447,15 +439,17 @@ def _checked_table(mixture, X, reset):
 
 
 def _described(mixture, values, names, n_rows):
-    if mixture._same_columns is not None:
-        return mixture._same_columns
+    """Return descriptions of columns: those of another fit, or of weighted values."""
+    same, weight = map(vars(mixture).get, ("_same_columns", "_column_weight"))
+    if same is not None:
+        return same
     seen = set()
     faults = [
         fault_of(one.entries, seen) if one.is_numeric and one.weight is None else None
         for one in values
     ]
-    if values[0].weight is None and mixture._column_weight is not None:
-        weight = _weights_of_rows(mixture._column_weight, n_rows)
+    if values[0].weight is None and weight is not None:
+        weight = _weights_of_rows(weight, n_rows)
         values = [one.weighted(weight) for one in values]
     values = [one.compressed() for one in values]
     kinds = declared_kinds(mixture.kinds, names, len(values))

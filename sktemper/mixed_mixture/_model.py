@@ -134,6 +134,10 @@ class MixedFamily(ProductFamily):
             known += present.sum(axis=1)
         return MomentRows(moments, log_base, known, log_support)
 
+    def in_support(self, rows):
+        is_positive = [column.kind == "lognormal" for column in self.columns]
+        return np.where(is_positive & (rows <= 0), np.nan, rows)
+
     def standardized(self, values):
         """Return the values, or the logarithms, of normal columns in their units."""
         values = np.where(self.is_log, logarithms(values), values)
