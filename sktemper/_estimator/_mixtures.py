@@ -1,13 +1,12 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import xlogy
-from sklearn.base import DensityMixin, clone
+from sklearn.base import DensityMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 
@@ -22,7 +21,7 @@ from ..moves import NoMoves
 from ._choices import choices_of
 from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
-from ._estimator import Estimator, TemperedEstimator
+from ._estimator import Estimator
 from ._problems import weights_of_rows
 from ._streams import alarms, clear_memory, prevalence, renewals
 
@@ -144,7 +143,7 @@ def about_components(estimator, run):
     )
 
 
-class MixtureMixin(DensityMixin):
+class MixtureMixin(TransformerMixin, DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an
@@ -335,9 +334,6 @@ class MixtureMixin(DensityMixin):
         """
         parameters = {"sample_weight": sample_weight, "X_val": X_val, "labels": labels}
         return self.fit(X, y, **parameters).labels_
-
-    # DensityMixin.score does nothing
-    score: Callable[..., float] = TemperedEstimator.score
 
     @property
     def labels_(self) -> np.ndarray:
