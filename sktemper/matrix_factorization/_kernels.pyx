@@ -32,11 +32,6 @@ cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
 #: more than FEW_PANELS panels, and its rows have more than FEW_RATINGS ratings on
 #: average.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
-#: Maximum number of parts that `add_rows` adds, and the number of bytes of the sum that
-#: it computes at a time.
-cdef enum:
-    MOST_PARTS = 16
-    SUMMED_BYTES = 256 * 1024
 
 
 def table_width(intptr_t rank, bint biases, dtype):
@@ -236,64 +231,21 @@ def _edges(const intptr_t[::1] starts, intptr_t most):
     return [*edges, starts.shape[0] - 1]
 
 
-def add_rows(double[:, ::1] total, parts, double factor, places=None):
-    """Add the rows of some parts to a total.
-
-    The rows of an item are added in the order of the parts.
-
-    Parameters
-    ----------
-    total : ndarray of shape (n_rows, width)
-    parts : sequence of pairs
-        At most 16 pairs of items, ndarray of int32 in increasing order, and their rows,
-        ndarray of shape (n_items, width or more) with contiguous rows.
-    factor : float
-        Factor of all parts.
-    places : ndarray of int32 or None
-        Row of the total for each item.  None means that item i has row i.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 16 parts.  The total is then unchanged.
-    """
-    cdef const int32_t *items[MOST_PARTS]
-    cdef const double *rows[MOST_PARTS]
-    cdef const double *part_row
+def add_rows(
+    double[:, ::1] total,
+    const int32_t[::1] places,
+    const double[:, ::1] rows,
+    double factor,
+):
+    """Add ``factor`` times some rows to the rows ``places`` of a total."""
+    cdef intptr_t k, i, width = total.shape[1]
+    cdef const double *row
     cdef double *to
-    cdef intptr_t lengths[MOST_PARTS]
-    cdef intptr_t strides[MOST_PARTS]
-    cdef intptr_t next[MOST_PARTS]
-    cdef intptr_t p, i, n_parts = 0, width = total.shape[1], end = 0, last = 0, item
-    cdef const int32_t[::1] some_items, place
-    cdef const double[:, :] some_rows
-    cdef bint has_places = places is not None
-    if has_places:
-        place = places
-    for part_items, part_rows in parts:
-        if len(part_items) == 0:
-            continue
-        if n_parts == MOST_PARTS:
-            raise ValueError(f"There are more than {MOST_PARTS} parts to be added.")
-        some_items, some_rows = part_items, part_rows
-        items[n_parts], lengths[n_parts] = &some_items[0], some_items.shape[0]
-        rows[n_parts] = &some_rows[0, 0]
-        strides[n_parts] = some_rows.strides[0] // <intptr_t>sizeof(double)
-        next[n_parts] = 0
-        last = max(last, some_items[some_items.shape[0] - 1])
-        n_parts += 1
-    cdef intptr_t tile = max(SUMMED_BYTES // (width * <intptr_t>sizeof(double)), 1)
     with nogil:
-        while n_parts and end <= last:
-            end += tile
-            for p in range(n_parts):
-                while next[p] < lengths[p] and items[p][next[p]] < end:
-                    item = items[p][next[p]]
-                    part_row = rows[p] + next[p] * strides[p]
-                    to = &total[place[item] if has_places else item, 0]
-                    for i in range(width):
-                        to[i] += factor * part_row[i]
-                    next[p] += 1
+        for k in range(places.shape[0]):
+            row, to = &rows[k, 0], &total[places[k], 0]
+            for i in range(width):
+                to[i] += factor * row[i]
 
 
 def table_sums(const floating[:, ::1] table, const double[::1] factors):

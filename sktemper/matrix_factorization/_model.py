@@ -330,7 +330,8 @@ class MatrixFactorizationModel(FactorizationModel):
         """Return the prior's parameters plus statistics divided by noise variance."""
         target = self.room.empty((self.n_features, self.n_natural), np.float64)
         target[:] = powers.prior * hyper.items.natural()
-        _kernels.add_rows(target, statistics.parts, scale / hyper.noise_variance)
+        for items, rows in statistics.parts:
+            _kernels.add_rows(target, items, rows, scale / hyper.noise_variance)
         return target.ravel()
 
     def natural_parameters(self, globals_):

@@ -192,11 +192,12 @@ class RatingStatistics(EntryStatistics):
         known = np.zeros(len(self.item_counts), dtype=bool)
         for items, _ in self.parts:
             known[items] = True
-        items, places = np.flatnonzero(known).astype(np.int32), np.cumsum(known) - 1
+        items, places = np.flatnonzero(known), np.cumsum(known, dtype=np.int32) - 1
         shape = len(items), self.parts[0][1].shape[1]
         rows = zeros(self.room, shape, np.float64)
-        _kernels.add_rows(rows, self.parts, 1.0, places.astype(np.int32))
-        return replace(self, parts=((items, rows),))
+        for some, part in self.parts:
+            _kernels.add_rows(rows, places[some], part, 1.0)
+        return replace(self, parts=((items.astype(np.int32), rows),))
 
 
 def ratings_of(X, rows, n_features, dtype):
