@@ -10,9 +10,8 @@ from registry import ROWS
 from sources import ALONE
 
 from sktemper._contract import numbers_in
-from sktemper._engine._data import data_of
+from sktemper._engine._data import Problem, data_of
 from sktemper._engine._fit import fit, new_states
-from sktemper._engine._problem import Problem
 from sktemper._engine._workers import InlineWorkers
 from sktemper._estimator._problems import training_settings
 

@@ -17,7 +17,7 @@ from ..learning_rates import ConstantRate, RobbinsMonro
 from ..model import IllDefined, all_finite
 from ..renewals import NoRenewals
 from ..schedules import AUTO_LENGTH, STREAM_LENGTH, Plan
-from ._data import Rows
+from ._data import QUIETLY, Problem, Purpose, Rows, generator
 from ._moves import plain_fit, run_moves
 from ._passes import (
     Best,
@@ -32,9 +32,8 @@ from ._passes import (
     run_passes,
     takes_whole_steps,
 )
-from ._policies import Policies, numbers_of_moves
-from ._problem import QUIETLY, Problem, Purpose, generator
 from ._state import State
+from ._step import Policies, numbers_of_moves
 
 # -- plan of a fit: batches, held-out rows, policies and number of passes --------------
 #: Value that replaces the digest of a stream's first rows once the stream has repeated.

@@ -19,7 +19,7 @@ from ..moves import Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
-from ._data import Rows
+from ._data import QUIETLY, Batch, Purpose, Rows, generator
 from ._passes import (
     TaskHooks,
     are_planned,
@@ -29,10 +29,15 @@ from ._passes import (
     planned,
     steps_of_call,
 )
-from ._policies import Policies, proposed, steps_on_proposal
-from ._problem import QUIETLY, Batch, Purpose, generator
 from ._state import LAST_BOUNDS
-from ._step import Steps, install_step, refusing_singular
+from ._step import (
+    Policies,
+    Steps,
+    install_step,
+    proposed,
+    refusing_singular,
+    steps_on_proposal,
+)
 from ._workers import InlineWorkers
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._contract import Ascent
 from ..schedules import Clock
-from ._data import InMemory, Rows
-from ._problem import Batch, Purpose, generator
+from ._data import Batch, InMemory, Purpose, Rows, generator
 from ._step import Steps
 
 # -- ascents: several steps of coordinate ascent in one call of the model --------------

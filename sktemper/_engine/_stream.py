@@ -16,14 +16,12 @@ from ..model import IllDefined
 from ..noise import NoNoise
 from ..schedules import Plan
 from ..tempering import Untempered
-from ._data import Data, InMemory, as_slice
+from ._data import Batch, Data, InMemory, Purpose, as_slice, generator
 from ._moves import run_moves
 from ._passes import predictive_scores, run_passes
-from ._policies import Policies, numbers_of_moves
-from ._problem import Batch, Purpose, generator
 from ._reservoir import FIRST_RENEWAL, Challenger, Reservoir, Stream
 from ._state import MoveProgress
-from ._step import Steps
+from ._step import Policies, Steps, numbers_of_moves
 
 # -- renewals: fits of new components to the memory of a stream ------------------------
 #: Numbers of passes of three fits: a new fit to a memory that is not full, the fit of

@@ -17,9 +17,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._engine._data import Problem
 from .._engine._fit import fit, new_states, plan_stream
 from .._engine._passes import predictive_scores, run_pieces
-from .._engine._problem import Problem
 from .._engine._state import State
 from .._engine._stream import remember, run_stream
 from .._engine._workers import InlineWorkers, Workers

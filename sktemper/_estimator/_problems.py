@@ -9,10 +9,9 @@ from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.utils.validation import _check_sample_weight
 
-from .._engine._data import data_of
+from .._engine._data import Problem, data_of
 from .._engine._fit import TrainingSettings
 from .._engine._passes import sections_of
-from .._engine._problem import Problem
 from .._engine._workers import InlineWorkers, Workers, threads_for
 from .._utils._arguments import half_life_of, refuse
 from .._utils._cache import LastCall, are_same_objects

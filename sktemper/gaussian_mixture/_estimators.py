@@ -12,8 +12,7 @@ from scipy import stats
 from scipy.special import softmax
 from sklearn.utils._param_validation import StrOptions
 
-from .._engine._data import Source
-from .._engine._problem import QUIETLY
+from .._engine._data import QUIETLY, Source
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import component_scores, conditional
 from .._estimator._constructors import Annealed, Streaming

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._engine._data import data_of
-from .._engine._problem import Problem
+from .._engine._data import Problem, data_of
 from .._estimator._choices import choices_of
 from .._estimator._columns import copy_with_state
 from .._estimator._problems import stream_rate, workers_for

@@ -12,8 +12,7 @@ from scipy import stats
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from .._engine._data import Source, check_widths, matrices_of
-from .._engine._problem import Problem
+from .._engine._data import Problem, Source, check_widths, matrices_of
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import Exponential, component_scores, conditional
 from .._estimator._constructors import Annealed, Training
