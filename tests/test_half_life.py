@@ -579,7 +579,7 @@ def test_bits_do_not_depend_on_threads_pickles_and_the_place_of_the_half_life(
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("name", ["challenger_of", "predictive_scores"])
+@pytest.mark.parametrize("name", ["_Renewing", "predictive_scores"])
 def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch, name):
     from sktemper._engine import _stream
 

@@ -7,7 +7,6 @@ better.
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,10 +23,10 @@ from ._state import MoveProgress
 from ._step import Policies, Steps, numbers_of_moves
 
 # -- renewals: fits of new components to the memory of a stream ------------------------
-#: Numbers of passes of three fits: a new fit to a memory that is not full, the fit of
-#: new components, and the fit of all components before merges.  After merges, one step
+#: Numbers of passes of two fits: a new fit to a memory that is not full, and the fit of
+#: new components.  One pass fits all components before merges.  After merges, one step
 #: on all rows removes the noise of the steps on mini-batches.
-FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES = 8, 3, 1
+FRESH_PASSES, BIRTH_PASSES = 8, 3
 #: Number of steps on all rows that untempered fits take if the model watches its lower
 #: bound.  The steps replace the passes on mini-batches, or the one step after merges.
 STEPS_ON_ALL = 10
@@ -36,13 +35,57 @@ ALL = slice(None)
 
 
 class _Renewing:
-    """A renewal in progress; the parameters are those of `challenger_of`."""
+    """A renewal of the components of a stream.
 
-    def __init__(self, problem, policies, tempering, state, remembered):
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+    tempering : Tempering
+        Tempering of new fits; each fit resolves "auto" parameters.
+    state : State
+        Current state, which is not changed.
+
+    Attributes
+    ----------
+    n_births : int
+        Number of new components.
+    rows : ndarray of int of shape (n_rows,)
+        Positions of the rows in the memory.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows, see `Reservoir.sample`.
+    recent : ndarray of int
+        Indices of those rows to which new components are fitted, see
+        `Stream.first_recent`.
+    """
+
+    def __init__(self, problem, policies, tempering, state):
         self.problem, self.policies, self.tempering = problem, policies, tempering
-        self.state = state
-        self.X = state.stream.memory.matrix()[remembered.rows]
-        _, self.weight, self.recent = remembered
+        self.state, memory = state, state.stream.memory
+        self.n_births = policies.renewals.n_births(problem.model.n_components)
+        size = ROWS_PER_SIZE * state.policies.learning_rate.size
+        self.rows, self.weight = memory.sample(rows_of(policies.renewals, size))
+        is_recent = memory.numbers[self.rows] >= state.stream.first_recent
+        self.recent = np.flatnonzero(is_recent)
+
+    @property
+    def n_recent(self):
+        """Effective number of the recent rows, (sum of w)^2 / (sum of w^2)."""
+        weight = self.weight[self.recent]
+        weight = weight / weight.max(initial=1e-300)  # squares may underflow
+        return weight.sum() ** 2 / max((weight**2).sum(), 1e-300)
+
+    def challenger(self):
+        """Return the `Challenger`, or None if its fit failed."""
+        self.X = self.state.stream.memory.matrix()[self.rows]
+        try:
+            globals_, hyper, born = self.renewed()
+            self.problem.model.check(globals_, hyper)
+        except (IllDefined, np.linalg.LinAlgError):
+            return None
+        trial = self.trial(globals_, hyper, 6)
+        trial.policies = replace(self.state.policies)
+        return Challenger(trial, born)
 
     def random(self, number):
         seed, samples = self.state.seed, self.state.stream.samples
@@ -126,9 +169,8 @@ class _Renewing:
         if state.stream.reason == "start":
             return self.fresh()
         recent = self.X[self.recent], self.weight[self.recent]
-        n_births = self.policies.renewals.n_births(model.n_components)
         larger, globals_, hyper = model.with_births(
-            *state.parameters, n_births, *recent, self.random(2)
+            *state.parameters, self.n_births, *recent, self.random(2)
         )
         born = self.trial(globals_, hyper, 3)
         self.passes(larger, born, self.recent, BIRTH_PASSES)
@@ -136,7 +178,7 @@ class _Renewing:
             state.globals_, state.hyper, born.globals_, *memory
         )
         trial = self.trial(globals_, hyper, 4)
-        self.passes(both, trial, ALL, JOINED_PASSES)
+        self.passes(both, trial, ALL, 1)
         globals_, hyper, is_new = model.merged(
             *trial.parameters, *state.parameters, *memory
         )
@@ -152,63 +194,6 @@ class _Renewing:
             trial.globals_, trial.hyper, state.globals_, ~is_new, share
         )
         return globals_, trial.hyper, np.flatnonzero(is_new)
-
-
-class Remembered(NamedTuple):
-    """Rows of the memory that a renewal uses.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_rows,)
-        Positions of the rows in the memory.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows, see `Reservoir.sample`.
-    recent : ndarray of int
-        Indices of those rows to which new components are fitted, see
-        `Stream.first_recent`.
-    """
-
-    rows: np.ndarray
-    weight: np.ndarray
-    recent: np.ndarray
-
-    @classmethod
-    def of(cls, stream, capacity):
-        """Return at most ``capacity`` rows of the memory of a `Stream`."""
-        rows, weight = stream.memory.sample(capacity)
-        recent = stream.memory.numbers[rows] >= stream.first_recent
-        return cls(rows, weight, np.flatnonzero(recent))
-
-    @property
-    def n_recent(self):
-        """Effective number of the recent rows, (sum of w)^2 / (sum of w^2)."""
-        weight = self.weight[self.recent]
-        weight = weight / weight.max(initial=1e-300)  # squares may underflow
-        return weight.sum() ** 2 / max((weight**2).sum(), 1e-300)
-
-
-def challenger_of(problem, policies, tempering, state, remembered):
-    """Return the `Challenger` of a renewal, or None if its fit failed.
-
-    Parameters
-    ----------
-    problem : Problem
-    policies : Policies
-    tempering : Tempering
-        Tempering of new fits; each fit resolves "auto" parameters.
-    state : State
-        Current state, which is not changed.
-    remembered : Remembered
-    """
-    renewing = _Renewing(problem, policies, tempering, state, remembered)
-    try:
-        globals_, hyper, born = renewing.renewed()
-        problem.model.check(globals_, hyper)
-    except (IllDefined, np.linalg.LinAlgError):
-        return None
-    trial = renewing.trial(globals_, hyper, 6)
-    trial.policies = replace(state.policies)
-    return Challenger(trial, born)
 
 
 # -- steps on the pieces of a chunk of a stream ----------------------------------------
@@ -467,18 +452,14 @@ class _Pieces:
         stream = state.stream
         if stream.samples < stream.due or not len(stream.memory):
             return
-        size = state.policies.learning_rate.size
-        remembered = Remembered.of(stream, rows_of(renewals, ROWS_PER_SIZE * size))
-        n_births = renewals.n_births(self.problem.model.n_components)
-        if remembered.n_recent < ROWS_OF_BIRTH * n_births:
+        renewing = _Renewing(self.problem, self.policies, self.tempering, state)
+        if renewing.n_recent < ROWS_OF_BIRTH * renewing.n_births:
             return
         if stream.challenger is not None:
             stream = stream.decided(stream.challenger.gain > 0)
             self._decide(state.stream.challenger, stream)
-        challenger = challenger_of(
-            self.problem, self.policies, self.tempering, state, remembered
-        )
-        interval, n_steps = rows_of(renewals, size), state.progress.steps
+        challenger, n_steps = renewing.challenger(), state.progress.steps
+        interval = rows_of(renewals, state.policies.learning_rate.size)
         stream = stream.renewed(challenger, interval, renewals.memory, n_steps)
         self._decide(challenger, stream)
 
