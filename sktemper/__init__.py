@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # `__getattr__` imports them
         testing,
         text,
     )
-    from ._estimator._critical import critical_temperatures
+    from ._estimator._problems import critical_temperatures
     from .discrete_mixture import (
         AnnealedBernoulliMixture,
         AnnealedMultinomialMixture,
@@ -113,7 +113,7 @@ HOMES = {
     "StudentMixture": "student_mixture",
     "class_outcomes": "mixed_mixture",
     "class_regression": "mixed_mixture",
-    "critical_temperatures": "_estimator._critical",
+    "critical_temperatures": "_estimator._problems",
     "seeded_prior": "lda",
 }
 

@@ -11,7 +11,7 @@ from scipy.special import gammaln, psi
 from sktemper.inspection._kernels import sweep
 
 from sktemper import AnnealedLDA
-from sktemper._utils._design import Design
+from sktemper._utils._inference import Design
 from sktemper.inspection import _topic_regression, topic_regression
 from sktemper.inspection._gibbs import TopicDraw
 from sktemper.metrics import match_components

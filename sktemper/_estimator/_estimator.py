@@ -39,7 +39,17 @@ from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
-from ._choices import choices_of, with_choices
+from ._choices import (
+    NOT_PICKLED,
+    OF_PICKLES,
+    VersionWarning,
+    check_loaded,
+    choices_of,
+    package_version,
+    refusing_damage,
+    with_choices,
+    writable,
+)
 from ._constructors import complete_docstrings
 from ._end_of_fit import (
     EstimatorHooks,
@@ -48,15 +58,6 @@ from ._end_of_fit import (
     warn_if_above_one,
     warn_of_a_long_stream,
     warn_of_the_end,
-)
-from ._pickles import (
-    NOT_PICKLED,
-    OF_PICKLES,
-    VersionWarning,
-    check_loaded,
-    package_version,
-    refusing_damage,
-    writable,
 )
 from ._problems import (
     ReadyModel,

@@ -1,4 +1,4 @@
-"""Words of topics and clusters: their names, and how much they say."""
+"""Words of topics and clusters, their names and how much they say; named groups."""
 
 import numpy as np
 
@@ -27,3 +27,14 @@ def check_names(feature_names, n_features):
             f"X, got {found}."
         )
     return names
+
+
+#: Largest number of groups that are shown.
+MOST_GROUPS = 30
+
+
+def largest_groups(groups, tokens):
+    """Return sorted names of groups, numbers of tokens, and places of the largest."""
+    names, numbers = np.unique(np.asarray(groups).astype(str), return_inverse=True)
+    sizes = np.bincount(numbers, weights=tokens)
+    return names, sizes, np.argsort(-sizes, kind="stable")[:MOST_GROUPS]

@@ -10,7 +10,6 @@ from scipy import stats
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator._columns import drop_features, expand_features, widened_for
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
     inspect_counts,
@@ -20,6 +19,7 @@ from .._estimator._counts import (
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator, top_words
 from .._estimator._mixtures import MixtureMixin, check_enough_samples
+from .._estimator._streams import drop_features, expand_features, widened_for
 from .._estimator._variants import (
     AnnealedMixin,
     annealed_constructor,

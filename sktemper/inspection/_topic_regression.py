@@ -10,9 +10,8 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from .._utils._arguments import WholeNumber, check_arguments, check_interval, refuse
-from .._utils._design import Design, check_dense
 from .._utils._frames import Tabular, check_same_rows, data_frame, frame_of_rows
-from .._utils._inference import Permuted, sandwich, uncertainty
+from .._utils._inference import Design, Permuted, check_dense, sandwich, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
 from ._gibbs import checked_documents, topic_draws

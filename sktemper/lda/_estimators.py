@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine._state import State
 from .._estimator._choices import choices_of, choose
-from .._estimator._columns import drop_features, expand_features, widened_for
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
     inspect_counts,
@@ -29,7 +28,15 @@ from .._estimator._counts import (
 from .._estimator._end_of_fit import warn_if_above_one
 from .._estimator._estimator import Estimator, TemperedEstimator, top_words
 from .._estimator._problems import ReadyModel
-from .._estimator._streams import alarms, clear_memory, prevalence, renewals
+from .._estimator._streams import (
+    alarms,
+    clear_memory,
+    drop_features,
+    expand_features,
+    prevalence,
+    renewals,
+    widened_for,
+)
 from .._estimator._variants import (
     AnnealedMixin,
     SVIPlusMixin,

@@ -8,8 +8,8 @@ import numpy as np
 
 from .._engine._data import Problem, data_of
 from .._estimator._choices import choices_of
-from .._estimator._columns import copy_with_state
 from .._estimator._problems import stream_rate, workers_for
+from .._estimator._streams import copy_with_state
 from .._simd import special
 from .._utils._arguments import refuse
 from .._utils._results import fit_results, install_results, new_estimator

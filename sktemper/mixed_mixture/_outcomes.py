@@ -10,9 +10,8 @@ from scipy.linalg import block_diag
 from scipy.special import softmax
 
 from .._utils._arguments import check_interval
-from .._utils._design import named_columns
 from .._utils._frames import Tabular, frame_of_rows
-from .._utils._inference import SEED, TINY, Permuted, uncertainty
+from .._utils._inference import SEED, TINY, Permuted, named_columns, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_values

@@ -19,9 +19,8 @@ from sklearn.utils.validation import _check_sample_weight
 from .._estimator._mixtures import ACTIVE
 from .._estimator._problems import validated_weight
 from .._utils._arguments import is_integer, refuse
-from .._utils._design import MOST_CONDITION, Design, check_dense
 from .._utils._frames import Tabular, check_same_rows, data_frame
-from .._utils._inference import SEED, Permuted
+from .._utils._inference import MOST_CONDITION, SEED, Design, Permuted, check_dense
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import SUM_TOL, checked_floats
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from .._estimator._critical import critical_temperatures
+from .._estimator._problems import critical_temperatures
 from .._utils._arguments import refuse
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
 from ._axes import Display, topic_colours, topic_labels

@@ -13,10 +13,10 @@ from .._engine._data import matrices_of
 from .._utils._arguments import check_interval, is_integer, positive_int, refuse
 from .._utils._dates import as_dates
 from .._utils._frames import check_same_rows
-from .._utils._groups import MOST_GROUPS, largest_groups
 from .._utils._inference import TINY
 from .._utils._typing import ArrayLike, Axes, DataLike, Float, Int
 from .._utils._validation import SUM_TOL, checked_floats
+from .._utils._words import MOST_GROUPS, largest_groups
 from ._axes import Display, select_topics, topic_colours, topic_labels
 
 # -- shares of topics ------------------------------------------------------------------

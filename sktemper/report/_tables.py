@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._utils._groups import largest_groups
+from .._utils._words import largest_groups
 from ..plotting import topic_shares
 from ._models import largest
 
