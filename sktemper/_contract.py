@@ -604,7 +604,7 @@ class Ascent:
     DONE, STOPPED, GIVEN_UP, CONVERGED, ILL_DEFINED, NOT_FINITE = range(6)
     #: Flags of steps: compute the lower bound; compute only the bounds, and end; do not
     #: give up in this step.
-    WATCHED, BOUND_ONLY, KEEPS_ON = 1, 2, 4
+    WATCHED, BOUND_ONLY, KEEPS_ON = (1 << bit for bit in range(3))
     #: Limits with which all steps are taken, see `run`.
     NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
 

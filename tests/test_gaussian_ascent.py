@@ -284,7 +284,7 @@ def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
     one = fitted(X)
     assert_same_bits(one, fitted(X, n_jobs=2))
     assert_same_bits(one, fitted(X, verbose=1))  # a log watches each pass
-    monkeypatch.setattr(_passes, "PRODUCTS_OF_CALL", 1.0)
+    monkeypatch.setattr(_passes, "TERMS_AT_ONCE", 1.0)
     assert_same_bits(one, fitted(X))
 
 

@@ -42,8 +42,8 @@ REPEATS = "again"
 ROWS_NOTED = 8
 #: In a stream of unknown length, a schedule with ``length="auto"`` lasts for the share
 #: SHARE_COOLED of the `stream_rows` of the model, but for at least FEWEST_STEPS and at
-#: most MOST_STEPS steps.
-SHARE_COOLED, FEWEST_STEPS, MOST_STEPS = 0.4, 5, STREAM_LENGTH
+#: most STREAM_LENGTH steps.
+SHARE_COOLED, FEWEST_STEPS = 0.4, 5
 
 
 class TrainingSettings(NamedTuple):
@@ -299,7 +299,7 @@ def _plan_of_stream(training, problem, state):
         if problem.model.stream_rows is not None:
             size = _rows_of_steps(training, state, len(problem.data))
             length = math.ceil(SHARE_COOLED * problem.model.stream_rows / size)
-            n_steps = 2 * min(max(length, FEWEST_STEPS), MOST_STEPS)
+            n_steps = 2 * min(max(length, FEWEST_STEPS), STREAM_LENGTH)
         return Plan(n_steps, None, *temperatures)
     per_pass = math.ceil(training.total_samples / state.policies.batch_size)
     return Plan(per_pass, per_pass, *temperatures)

@@ -15,7 +15,7 @@ from .._contract import Ascent, IllDefined, Stopped
 from .._utils._cache import LastCall
 from .._utils._tasks import cancel
 from ..learning_rates import ConstantRate
-from ..moves import Proposal
+from ..moves import SAME_BOUND, Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
@@ -130,10 +130,6 @@ MOVES_OF_A_PART = 10
 #: Largest number of steps on all rows after the last move of a phase.  A phase consists
 #: of all moves of one kind.
 FINISHING_STEPS = 100
-#: Least estimated rise of the lower bound, in nats, for which a proposal that was
-#: fitted to a part of the rows is fitted to all test rows.  One standard error is added
-#: to the estimate.
-LEAST_RISE_OF_PART = 0.5
 #: Stands for a proposal without a key.
 KEYLESS = Proposal(None, None)
 
@@ -473,14 +469,14 @@ class _Trials:
         """Return whether a trial is not worth steps on all test rows.
 
         This is so if the rise of the bound of a part of the rows, plus one standard
-        error, is at most `LEAST_RISE_OF_PART`.  The standard error is added because a
+        error, is at most `SAME_BOUND`.  The standard error is added because a
         proposal that helps few rows may show little gain on a part.
         """
         rises, rise = (
             a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
         )
         rise += rises.sum()
-        return rise <= LEAST_RISE_OF_PART - rises.std() * len(part) ** 0.5
+        return rise <= SAME_BOUND - rises.std() * len(part) ** 0.5
 
     def _bounds(self, state, rows):
         """Return the rows' terms of the lower bound, and the parameters' term."""

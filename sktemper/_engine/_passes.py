@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._contract import Ascent
+from .._utils._linalg import TERMS_AT_ONCE
 from ..schedules import Clock
 from ._data import Batch, InMemory, Purpose, Rows, generator
 from ._step import Steps
@@ -20,9 +21,6 @@ from ._step import Steps
 MOST_PRODUCTS, MOST_SECTIONS, PRODUCTS_OF_SECTION = 4e7, 16, 2e8
 #: Largest number of values that are copied for an ascent with sections.
 MOST_COPIED = 1e7
-#: Number of multiplications of a call, which takes about 15 milliseconds.  Ctrl-C in
-#: the calling thread acts between calls.
-PRODUCTS_OF_CALL = 1e8
 #: Largest number of passes of a commit.
 MOST_TOGETHER = 128
 
@@ -135,7 +133,7 @@ def takes_whole_steps(policies, state):
 def steps_of_call(problem, rows):
     """Return the number of steps on some rows that a call takes."""
     size = n_products(problem.model, problem.data, len(rows))
-    return max(1, int(PRODUCTS_OF_CALL / max(size, 1.0)))
+    return max(1, int(TERMS_AT_ONCE / max(size, 1.0)))
 
 
 def ascend(ascent, plan, size, limits, before, scale):

@@ -13,7 +13,7 @@ from .._utils._typing import ArrayLike, DataLike, Float
 from .._utils._validation import checked_floats
 
 #: Bisections of a quantile, which halve the number of floating-point numbers.
-BISECTIONS = 64
+BISECTIONS = np.finfo(np.float64).bits
 BOOLEANS = bool, np.bool_
 
 

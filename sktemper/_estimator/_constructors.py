@@ -76,7 +76,7 @@ PLACES = {
     for place, name in enumerate(names)
 }
 #: The place of a parameter of "The model".
-MODEL = 1, 0
+MODEL = list(GROUPS).index("The model"), 0
 
 
 # -- types of parameters, for type checkers --------------------------------------------

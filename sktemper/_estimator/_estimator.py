@@ -32,7 +32,7 @@ from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
-from .._utils._validation import is_small_matrix
+from .._utils._validation import FEW_VALUES, INEXACT, is_small_matrix
 from ..learning_rates import LearningRate, RobbinsMonro, as_learning_rate
 from ..model import Request
 from ..moves import as_moves
@@ -94,10 +94,8 @@ def _has_sample_temperatures(estimator):
 # -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
 #: Errors after which a fit can continue: a cluster is lost, for instance.
 KEEPING = ConnectionError
-#: Largest numbers of rows and of values for which the calling thread computes.
-MOST_INLINE_ROWS, MOST_INLINE_VALUES = 32, 100_000
-#: Largest integer up to which floats represent every integer.
-LARGEST_TOTAL = 2**53
+#: Largest number of rows for which the calling thread computes.
+MOST_INLINE_ROWS = 32
 #: The class of an estimator that a method returns. `typing.Self` would be shorter, but
 #: editors that use jedi take it for the class in which the method is defined.
 Estimator = TypeVar("Estimator", bound="TemperedEstimator")
@@ -227,7 +225,7 @@ class TemperedEstimator(
         **dict.fromkeys((*_slots, "half_life"), "no_validation"),
         **dict.fromkeys(("shuffle", "warm_start"), ["boolean"]),
         "batch_size": [WholeNumber(1), StrOptions({"auto"}), None],
-        "total_samples": [Interval(Integral, 1, LARGEST_TOTAL, closed="both"), None],
+        "total_samples": [Interval(Integral, 1, INEXACT, closed="both"), None],
         "evaluate_every": [WholeNumber(0)],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [WholeNumber(1), None],
@@ -494,7 +492,7 @@ class TemperedEstimator(
 
         The start of another thread would take longer.
         """
-        return MOST_INLINE_ROWS, MOST_INLINE_VALUES
+        return MOST_INLINE_ROWS, FEW_VALUES
 
     def _check_fitted(self):
         """Raise if there is no fit; warn once if its temperature is above 1."""

@@ -11,8 +11,8 @@ from .._simd.special import multiply, packed_columns
 from ._csr import copied_rows
 from ._sklearn import thread_pools
 
-#: Number of multiplications in one call, which takes some milliseconds.  Ctrl-C acts
-#: between calls.
+#: Number of multiplications in one call, which takes at most 20 milliseconds.  Ctrl-C
+#: acts between calls.
 TERMS_AT_ONCE = 2**27
 
 

@@ -40,7 +40,7 @@ LARGEST_COUNT = 1e30
 LARGEST_WEIGHT = 1e15
 #: Weights below this share of the largest weight are set to 0, because a division by
 #: the weights of a batch would overflow if the batch has only such weights.
-LEAST_SHARE = 1e-30
+LEAST_SHARE = LARGEST_WEIGHT**-2
 #: Limits of prior parameters that are not variances.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
 #: Largest deviation from 1 of the sum of the shares of a sample.
@@ -170,8 +170,11 @@ def check_counts(X, sample_weight):
 #: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
 #: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
-#: Largest number of values that `_is_plainly_valid` inspects.
+#: Largest number of values that `_is_plainly_valid` inspects, and for which the calling
+#: thread computes.
 FEW_VALUES = 100_000
+#: From this integer on, floats do not represent every integer.
+INEXACT = 2**53
 #: Remedy in messages about columns that are no numbers.
 NO_DATES = (
     "Convert dates to numbers, such as years; give each item of a list a column of its "

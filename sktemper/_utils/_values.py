@@ -8,15 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from ._frames import is_frame, is_polars
-from ._validation import check_values
+from ._validation import INEXACT, check_values
 
 #: Message about columns that are neither numbers nor text.
 NO_VALUES = (
     "{} has {}; expected numbers or text. Convert dates to numbers, such as years, or "
     "to text; give each item of a list a column of its own; or leave the column out."
 )
-#: From this integer on, floats do not represent every integer.
-INEXACT = 2**53
 #: Types that become floats without a look at each item.
 FLOAT_TYPES = {float, int, type(None)}
 #: Names of the types of missing values of pandas.
