@@ -11,8 +11,6 @@ from .._utils._notices import listed, warn_once
 # -- columns without values, and identifiers -------------------------------------------
 #: A column with at most this number of values does not look like an identifier.
 MANY_OPTIONS = 50
-#: Largest number of columns in a message.
-NAMED = 3
 
 
 def has_no_values(numbers):
@@ -22,12 +20,12 @@ def has_no_values(numbers):
 def looks_like_identifier(numbers):
     """Return whether many numbers are different, whole, and in order or dense."""
     known = numbers[~np.isnan(numbers)]
-    if len(known) <= MANY_OPTIONS or (known[:NAMED] != np.rint(known[:NAMED])).any():
+    if len(known) <= MANY_OPTIONS or (known != np.rint(known)).any():
         return False
     steps, gaps = np.diff(known), np.diff(np.sort(known))
     is_dense = gaps.all() and gaps.sum() < 2 * len(known)
     is_ordered = (steps > 0).all() or (steps < 0).all()
-    return bool((is_ordered or is_dense) and (known == np.rint(known)).all())
+    return bool(is_ordered or is_dense)
 
 
 #: Faults of columns, which end a sentence.

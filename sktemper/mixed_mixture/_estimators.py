@@ -20,7 +20,6 @@ from .._estimator._data_checks import (
     EMPTY,
     IDENTIFIER,
     MANY_OPTIONS,
-    NAMED,
     fault_of,
     warn_of_columns,
 )
@@ -37,7 +36,7 @@ from .._utils._arguments import WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
-from .._utils._notices import is_first, warn
+from .._utils._notices import MOST_NAMED, is_first, listed, warn
 from .._utils._typing import DataFrame, DataLike, Float, Int
 from .._utils._validation import (
     check_labels_differ,
@@ -617,7 +616,7 @@ def _checked_labels(X, known):
     if labels != known and (not are_numbered or set(labels) == set(known)):
         raise ValueError(
             "The column labels of X should match those that were passed during "
-            f"fit, in the same order: {known[:NAMED]} ..., got {labels[:NAMED]} ..."
+            f"fit, in the same order: {listed(known)}; got {listed(labels)}"
         )
     return labels
 
@@ -625,11 +624,11 @@ def _checked_labels(X, known):
 def _warn_of_unknown(mixture, unknown):
     """Warn of unknown values of some columns, of each column once."""
     new = (
-        f"{name}: {values[:NAMED]}"
+        f"{name}: {values[:MOST_NAMED]}"
         for name, values in unknown.items()
         if is_first(mixture, f"unknown {name}")
     )
-    if named := list(itertools.islice(new, NAMED)):
+    if named := list(itertools.islice(new, MOST_NAMED)):
         warn(
             "X has values that are none of the categories of the fit, or not positive "
             "in a column of the kind 'lognormal'. These values count as missing. "
