@@ -18,7 +18,13 @@ from sktemper import (
     TemperedLDA,
     metrics,
 )
-from sktemper._utils._validation import _check_compressed, _is_plain_csr, check_sparse
+from sktemper._utils._checksums import with_checksum
+from sktemper._utils._validation import (
+    _check_compressed,
+    _is_plain_csr,
+    check_distinct,
+    check_sparse,
+)
 from sktemper.datasets import make_ratings
 from sktemper.schedules import LinearSchedule
 
@@ -192,6 +198,16 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
     assert (order[:700] != order[700:]).any()
 
 
+def peak_of(function, *arguments):
+    """Return the largest number of bytes that a call has allocated at a time."""
+    tracemalloc.start()
+    try:
+        function(*arguments)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
 def test_data_are_never_copied_whole(tmp_path, dtype):
@@ -204,15 +220,29 @@ def test_data_are_never_copied_whole(tmp_path, dtype):
         tmp_path, sparse.csr_array((counts, columns, indptr), (n_rows, 400)), data=dtype
     )
     lda = lda_of(2, batch_size=2000, max_iter=1, max_doc_update_iter=2)
-    tracemalloc.start()
-    try:
+
+    def calls():
         lda.set_params(schedule=LinearSchedule(length=1)).fit(X)
         lda.score_samples(X)
         lda.partial_fit(X)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.5 * (X.data.nbytes + X.indices.nbytes)
+
+    assert peak_of(calls) < 0.5 * (X.data.nbytes + X.indices.nbytes)
+
+
+def test_a_checksum_copies_no_array_whole():
+    array = np.ones((1000, 500), order="F")
+    assert peak_of(with_checksum, {"array": array}) < 0.2 * array.nbytes
+
+
+def test_repeated_entries_are_searched_in_pieces():
+    n_rows, columns = 500_000, np.array([1, 0], dtype=np.int32)  # not sorted
+    starts = np.arange(0, 2 * n_rows + 1, 2, dtype=np.int32)
+    values = np.ones(2 * n_rows)
+    X = sparse.csr_array((values, np.tile(columns, n_rows), starts), (n_rows, 2))
+    assert peak_of(check_distinct, X, X) < 2 * values.nbytes
+    X.indices[-1] = 1
+    with pytest.raises(ValueError, match="in row 499999 and column 1,"):
+        check_distinct(X, X)
 
 
 # -- sparse matrices whose arrays contradict each other --------------------------------

@@ -107,5 +107,9 @@ def _add_array(crc, array):
         return _add_items(crc, array.ravel().tolist(), ())
     if array.nbytes == 0:
         return crc
-    array = np.ascontiguousarray(array, dtype)
-    return zlib.crc32(array.reshape(-1).view(np.uint8), crc)
+    # a copy of a whole array may be large
+    flags = ["external_loop", "buffered", "grow_inner"]
+    kinds = [["readonly", "contig"]]
+    for piece in np.nditer(array, flags, kinds, dtype, order="C", casting="equiv"):
+        crc = zlib.crc32(piece.view(np.uint8), crc)
+    return crc

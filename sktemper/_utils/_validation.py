@@ -481,17 +481,20 @@ def check_distinct(X, found, name="X"):
     """
     if not issparse(found) or (X.nnz == found.nnz and found.has_canonical_format):
         return
-    places = X.tocoo()
-    places = places.row * np.int64(X.shape[1]) + places.col
-    keys, counts = np.unique(places, return_counts=True)
-    if len(keys) == len(places):
-        return
-    row, column = divmod(int(keys[np.argmax(counts > 1)]), X.shape[1])
-    raise ValueError(
-        f"{name} has several ratings of an item by a user, for example in row {row} "
-        f"and column {column}, and a sum of them would be no rating. Choose one by "
-        "sktemper.datasets.ratings_matrix(..., duplicates='last')."
-    )
+    firsts = range(0, X.shape[0], FEW_VALUES)  # the places of all may be large
+    parts = ((first, found[first : first + FEW_VALUES]) for first in firsts)
+    for first, part in [(0, X)] if X.nnz > found.nnz else parts:
+        places = part.tocoo()
+        places = places.row * np.int64(X.shape[1]) + places.col
+        keys, counts = np.unique(places, return_counts=True)
+        if len(keys) < len(places):
+            row, column = divmod(int(keys[np.argmax(counts > 1)]), X.shape[1])
+            raise ValueError(
+                f"{name} has several ratings of an item by a user, for example in row "
+                f"{first + row} and column {column}, and a sum of them would be no "
+                "rating. Choose one by "
+                "sktemper.datasets.ratings_matrix(..., duplicates='last')."
+            )
 
 
 def _check_diagonals(X):
