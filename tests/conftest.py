@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fits import documents_of, samples_of
 
+import sktemper
 from sktemper._utils._sklearn import HAS_CALLBACKS
 from sktemper.base import TemperedEstimator
 
@@ -15,6 +16,11 @@ from sktemper.base import TemperedEstimator
 # Ctrl-C ignored, and Python does not change that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# pytest would import the module of a doctest once more if its package came later, and
+# its classes could not be pickled. The import of Dask is slow, and left to its tests.
+for name in sorted({*sktemper.__all__, *sktemper.LAZY} - {"dask"}):
+    getattr(sktemper, name)
 
 #: Warnings of very short fits, which most tests ignore. The values are parts of the
 #: names of files whose tests expect the warning.
