@@ -4,11 +4,10 @@ import functools
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from fits import SCHEDULE, Hooks, fitted_model
+from fits import SCHEDULE, Hooks, assert_same_fit, fitted_model
 from registry import ESTIMATORS, ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -65,20 +64,6 @@ def estimator_of(row, policies, kind="Tempered"):
     if "moves" in policies:
         policies["moves"] = row.moves
     return row.estimator(kind, **policies)
-
-
-def assert_same_fit(one, other):
-    """Assert that two fits have the same bits, except their times."""
-    vectors = [
-        fitted_model(fitted).natural_parameters(fitted.state_.globals_)
-        for fitted in (one, other)
-    ]
-    np.testing.assert_array_equal(*vectors)
-    assert one.history_.keys() == other.history_.keys()
-    for name in one.history_.keys() - {"seconds", "move_seconds"}:
-        np.testing.assert_array_equal(one.history_[name], other.history_[name])
-    for name in ("n_iter_", "n_batch_iter_", "n_samples_seen_", "temperature_"):
-        assert getattr(one, name) == getattr(other, name)
 
 
 def quietly(function, *args):
@@ -197,133 +182,22 @@ def test_a_fit_keeps_no_weights(row):
     assert vars(fitted).keys() <= vars(fitted_to(row.name)).keys()
 
 
-# -- the same data in another form -----------------------------------------------------
-
-
-def with_duplicates(X):
-    """Return entries divided into two, in random order within rows."""
-    rows = np.tile(np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), 2)
-    values = np.concatenate([0.75 * X.data, 0.25 * X.data])
-    order = np.lexsort((np.random.default_rng(0).random(len(rows)), rows))
-    parts = values[order], np.tile(X.indices, 2)[order], 2 * X.indptr
-    return sparse.csr_matrix(parts, shape=X.shape, copy=False)
-
-
-def only_unsorted(X):
-    order = np.concatenate([np.arange(b, a, -1) - 1 for a, b in pairwise(X.indptr)])
-    return sparse.csr_matrix((X.data[order], X.indices[order], X.indptr), X.shape)
-
-
-def with_indices_of(*dtypes):
-    def replaced(X):
-        Y = sparse.csr_array(X.shape)
-        Y.data = X.data
-        Y.indices, Y.indptr = X.indices.astype(dtypes[0]), X.indptr.astype(dtypes[1])
-        return Y
-
-    return replaced
-
-
-def read_only(X):
-    X = X.copy()
-    for part in parts_of(X):
-        part.flags.writeable = False
-    return X
-
-
-def frame(X):
-    return pytest.importorskip("pandas").DataFrame(X)
-
-
-def with_stored_zeros(X):
-    pattern = np.random.default_rng(0).random(X.shape) < 0.6
-    pairs = np.nonzero(pattern | (X.toarray() != 0))
-    return sparse.csr_array((X.toarray()[pairs], pairs), X.shape)
-
-
-DENSE = {
-    "Fortran order": np.asfortranarray,
-    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "reversed": lambda X: X[::-1].copy()[::-1],
-    "big-endian": lambda X: X.astype(">f8"),
-    "longdouble": lambda X: X.astype(np.longdouble),
-    "objects": lambda X: X.astype(object),
-    "lists": lambda X: X.tolist(),
-    "DataFrame": frame,
-    "read-only": read_only,
-}
-SPARSE = {
-    "csr_matrix": sparse.csr_matrix,
-    "csc_matrix": sparse.csc_matrix,
-    "csc_array": sparse.csc_array,
-    "coo_array": sparse.coo_array,
-    "lil_matrix": sparse.lil_matrix,
-    "int64 indices": with_indices_of(np.int64, np.int64),
-    "unsigned indices": with_indices_of(np.uint32, np.uint64),
-    "big-endian indices": with_indices_of(np.int32, ">i4"),
-    "unsorted": only_unsorted,
-    "duplicates": with_duplicates,
-    "read-only": read_only,
-    "stored zeros": with_stored_zeros,
-}
+# -- maps of files --------------------------------------------------------------------
 
 
 def parts_of(X):
     if sparse.issparse(X):
-        X = X.tocsr() if X.format == "lil" else X  # its arrays have lists
-        return [getattr(X, n) for n in ("data", "indices", "indptr") if hasattr(X, n)]
-    return [np.asarray(X)]
-
-
-def contents(X):
-    parts = [np.array(part) for part in parts_of(X)]
-    return [part.astype(float) if part.dtype == object else part for part in parts]
+        return [X.data, X.indices, X.indptr]
+    return [X]
 
 
 def values_of(row):
-    """Return data of a row in float64, of which quarters are exact."""
-    X = row.data(120).astype(np.float64)
-    if row.name == "MatrixFactorization":
-        X.data = np.round(16 * X.data) / 16
-        X.data[:5] = 0.0  # a rating of zero is a rating
-    return X
+    return row.data(120).astype(np.float64)
 
 
 @functools.cache
 def fitted_to(name):
     return quietly(estimator_of(ROWS[name], {}).fit, values_of(ROWS[name]))
-
-
-def assert_same_results(one, X, other, Y):
-    assert_same_fit(one, other)
-    for method in ("transform", "score_samples", "score", "lower_bound"):
-        found, expected = getattr(one, method)(X), getattr(other, method)(Y)
-        np.testing.assert_array_equal(found, expected)
-
-
-#: Forms with other results: stored zeros are ratings, and ratings are not added.
-OTHERS = {("MatrixFactorization", name) for name in ("stored zeros", "duplicates")}
-FORMS = [
-    pytest.param(row, convert, id=f"{row.name}-{name}")
-    for row in ROWS.values()
-    for name, convert in (SPARSE if sparse.issparse(row.data(120)) else DENSE).items()
-    if (row.name, name) not in OTHERS
-]
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize(("row", "convert"), FORMS)
-@pytest.mark.machine
-def test_any_form_of_the_data_gives_the_same_bits(row, convert):
-    X = values_of(row)
-    form = convert(X)
-    before = contents(form)
-    fitted = quietly(clone(fitted_to(row.name)).fit, form)
-    assert_same_results(fitted, form, fitted_to(row.name), X)
-    one, other = (clone(fitted).partial_fit(data) for data in (form, X))
-    assert_same_fit(one, other)
-    for part, known in zip(contents(form), before, strict=True):
-        np.testing.assert_array_equal(part, known)
 
 
 @pytest.mark.every(2)
@@ -338,4 +212,7 @@ def test_maps_of_files_give_the_fit_of_arrays(row, tmp_path):
         mapped = sparse.csr_array(tuple(parts), shape=X.shape, copy=False)
         assert np.shares_memory(mapped.data, parts[0])
     fitted = quietly(clone(fitted_to(row.name)).fit, mapped)
-    assert_same_results(fitted, mapped, fitted_to(row.name), X)
+    assert_same_fit(fitted, fitted_to(row.name))
+    for method in ("transform", "score_samples", "score", "lower_bound"):
+        found, expected = (getattr(fitted, method)(data) for data in (mapped, X))
+        np.testing.assert_array_equal(found, expected)

@@ -407,7 +407,8 @@ class Search:
         moments, coordinates = self.family.moments(self.block), self.coordinates
         if sparse.issparse(moments):
             starts, columns, values = entries_of_rows(moments, rows)
-            taken = np.ascontiguousarray(starts, dtype=np.intp), columns, values
+            starts = np.ascontiguousarray(starts, dtype=np.intp)
+            taken = starts, np.ascontiguousarray(columns, dtype=np.int32), values
             coordinates = entries_of_rows(coordinates, rows)[2]
         else:
             taken, coordinates = moments[rows], coordinates[rows]
