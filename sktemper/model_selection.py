@@ -1,7 +1,7 @@
 """Splits of users' items, and the bootstrap and the evidence of mixtures."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from ._utils._arguments import (
 from ._utils._docstrings import completed_by
 from ._utils._frames import check_same_rows
 from ._utils._notices import logger
+from ._utils._results import copy_fit
 from ._utils._tasks import Pool, Task
 from ._utils._typing import (
     ArrayLike,
@@ -41,6 +42,8 @@ from ._utils._validation import check_sparse, check_unmasked
 # -- bootstrap of mixtures: profiles of classes, and the number of classes -------
 #: Number of starts of the fit that defines the null hypothesis.
 STARTS_OF_NULL = 20
+#: Largest seed of `RandomState`.
+MOST_SEED = 2**31 - 1
 
 
 def bootstrap_profiles(
@@ -285,21 +288,39 @@ def bootstrap_lrt(
     random = check_random_state(random_state)
     null, _ = _maximum(estimator, X, K, random, STARTS_OF_NULL)
     statistic = _statistic(estimator, X, K, null, n_init, random)
-    source = estimator._with_components(null)
+    source = _with_components(estimator, null)
 
     def drawn(seed):
-        rows = source._sample_like(X, seed)
+        rows = _sample_like(source, X, seed)
         return _statistic(estimator, rows, K, null, n_init, check_random_state(seed))
 
     def exceeded(values):
         return sum(value >= statistic for value in values)
 
-    seeds = random.randint(2**31 - 1, size=n_replicates).tolist()
+    seeds = random.randint(MOST_SEED, size=n_replicates).tolist()
     statistics = _each(drawn, seeds, n_jobs, verbose, lambda v: exceeded(v) >= most)
     m, n_drawn = exceeded(statistics), len(statistics)
     is_early = n_drawn < n_replicates
     p_value = m / n_drawn if is_early else (m + 1) / (n_drawn + 1)
     return LikelihoodRatioTest(K, statistic, p_value, np.array(statistics))
+
+
+def _with_components(estimator, globals_):
+    """Return a copy whose components have the parameters ``globals_``."""
+    n_components = len(estimator._fitted_model().weights.mean(globals_.weights))
+    fixed = (estimator._state().fixed or {}) | {"n_components": n_components}
+    state = replace(estimator.state_.copied(), globals_=globals_, fixed=fixed)
+    return copy_fit(estimator, {"state_": state}, n_components=n_components)
+
+
+def _sample_like(estimator, X, seed):
+    """Draw as many samples as validated data have, with the same missing values."""
+    random = check_random_state(seed)
+    drawn = estimator._drawn_rows(X, random.randint(MOST_SEED))
+    drawn = drawn[random.permutation(len(drawn))]
+    dense = X.toarray() if sparse.issparse(X) else X
+    drawn[np.isnan(dense)] = np.nan
+    return drawn
 
 
 def _maximum(estimator, X, n_components, random, n_starts, starts=()):
@@ -470,7 +491,7 @@ def _draws(X, n_replicates, sample_weight, random_state):
     weight = _check_sample_weight(sample_weight, np.empty((n_samples, 1)))
     is_drawn = np.arange(n_samples) < (n_samples + 1) // 2
     return [
-        (weight * random.permutation(is_drawn), int(random.randint(2**31 - 1)))
+        (weight * random.permutation(is_drawn), int(random.randint(MOST_SEED)))
         for _ in range(n_replicates)
     ]
 

@@ -14,7 +14,7 @@ from sktemper import (
     AnnealedMultinomialMixture,
 )
 from sktemper.datasets import make_lda_documents
-from sktemper.model_selection import bootstrap_lrt, log_evidence
+from sktemper.model_selection import _sample_like, bootstrap_lrt, log_evidence
 
 FEW = {"n_replicates": 19, "random_state": 0}
 
@@ -90,7 +90,7 @@ def test_draws_have_the_gaps_and_lengths_of_the_data():
         (AnnealedBernoulliMixture(2, binarize=1.5, random_state=0), X + 1),
         (AnnealedMixedMixture(2, random_state=0), frame),
     ):
-        drawn = mixture.fit(data)._sample_like(np.asarray(data), 1)
+        drawn = _sample_like(mixture.fit(data), np.asarray(data), 1)
         assert np.array_equal(np.isnan(drawn), np.isnan(X))
         middle = 0.5 * np.nanmax(data) + 0.5 * np.nanmin(data)
         middle = getattr(mixture, "binarize", middle)
@@ -98,7 +98,7 @@ def test_draws_have_the_gaps_and_lengths_of_the_data():
         np.testing.assert_allclose(*shares, atol=0.05)
     X = make_lda_documents(200, n_features=20, n_components=2, random_state=0)
     mixture = AnnealedMultinomialMixture(2, random_state=0).fit(X)
-    lengths = mixture._sample_like(X, 1).sum(axis=1)
+    lengths = _sample_like(mixture, X, 1).sum(axis=1)
     assert np.array_equal(np.sort(lengths), np.sort(np.asarray(X.sum(axis=1)).ravel()))
 
 

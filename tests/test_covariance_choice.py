@@ -1,5 +1,6 @@
 """Choice of a covariance type by evidence, with ``covariance_type="auto"``."""
 
+import functools
 import itertools
 import pickle
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from sktemper import (
     TemperedGaussianMixture,
 )
 from sktemper.gaussian_mixture import _choice, _priors
+from sktemper.gaussian_mixture._estimators import model_of_type
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _mixtures
 
@@ -92,7 +94,8 @@ def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
 
 
 def type_chosen_by(estimator, X, weight=None):
-    models, n_components = estimator._model_of_type, estimator.n_components
+    models = functools.partial(model_of_type, estimator)
+    n_components = estimator.n_components
     kind, _ = _choice.chosen_type(models, n_components, X, weight, lambda *line: None)
     return kind
 
@@ -234,7 +237,7 @@ def partition_of(kind, n_parts, weights="dirichlet_process", **given):
     estimator = AnnealedGaussianMixture(
         3 * n_parts, weight_concentration_prior_type=weights, **given
     )
-    model = estimator._model_of_type(kind, 3)
+    model = model_of_type(estimator, kind, 3)
     hyper, shares = model.initial_hyper(X), np.eye(3 * n_parts)[parts]
     sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
     return model, Partition(hyper, *sums)

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from sktemper import AnnealedGaussianMixture
+from sktemper.gaussian_mixture._estimators import model_of_type
 from sktemper.gaussian_mixture._model import _kurtosis_of_samples, are_normal
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 
@@ -19,7 +20,7 @@ LAWS = {
 
 def passes(X, covariance_type, labels, weight=None):
     mixture = AnnealedGaussianMixture(2, covariance_type=covariance_type)
-    model = mixture._model_of_type(covariance_type, X.shape[1])
+    model = model_of_type(mixture, covariance_type, X.shape[1])
     weight = np.ones(len(X)) if weight is None else weight
     hyper = model.initial_hyper(X, weight)
     family, block = model.family_of(hyper).alone, model.take(X, slice(None))

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.special import xlogy
 from sklearn.base import DensityMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -27,8 +26,6 @@ from ._streams import alarms, clear_memory, prevalence, renewals
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
-#: Largest seed of `RandomState`.
-MOST_SEED = 2**31 - 1
 #: Largest number of samples that numpy can draw.
 MOST_DRAWN = np.iinfo("l").max
 
@@ -483,28 +480,12 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         return self.bic(X, sample_weight) + 2.0 * _entropy(self, X, sample_weight)[0]
 
     # -- samples -----------------------------------------------------------------------
-    def _sample_like(self, X, seed):
-        """Draw as many samples as validated data have, with the same missing values."""
-        random = check_random_state(seed)
-        drawn = self._drawn_rows(X, random.randint(MOST_SEED))
-        drawn = drawn[random.permutation(len(drawn))]
-        dense = X.toarray() if issparse(X) else X
-        drawn[np.isnan(dense)] = np.nan
-        return drawn
-
     def _drawn_rows(self, X, seed):
         source = copy_fit(self, random_state=seed)
         rows, _ = source.sample(X.shape[0])
         if not is_frame(rows):  # a sample has no names to be checked
             vars(source).pop("feature_names_in_", None)
         return np.array(source._validate(rows, reset=False))
-
-    def _with_components(self, globals_):
-        """Return a copy whose components have the parameters ``globals_``."""
-        n_components = len(self._fitted_model().weights.mean(globals_.weights))
-        fixed = (self._state().fixed or {}) | {"n_components": n_components}
-        state = replace(self.state_.copied(), globals_=globals_, fixed=fixed)
-        return copy_fit(self, {"state_": state}, n_components=n_components)
 
     def _draw_components(self, n_samples):
         """Return the sorted components of new samples, and a random generator.

@@ -213,7 +213,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     def _check_enough(self, data):
         check_enough_samples(self, data)
         check_columns(self, data)
-        is_full = self.covariance_type in ("full", "auto") and not self._is_choice()
+        is_full = self.covariance_type in ("full", "auto") and not _is_choice(self)
         if is_full and self.n_features_in_ > len(data):
             warn(
                 f"X has {self.n_features_in_} columns and {len(data)} rows: too few "
@@ -227,39 +227,26 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         kind = "full" if is_auto else self.covariance_type
         choose(self, chosen_type=kind, is_auto=is_auto)
         is_low_rank = self.covariance_type == "low_rank"
-        if not (self._is_choice() or is_low_rank):
+        if not (_is_choice(self) or is_low_rank):
             return
         sample_weight = validated_weight(sample_weight, data)
         total = len(data) if sample_weight is None else sample_weight.sum()
         X, places = data.sample(ROWS_SAMPLED)
         if sample_weight is not None:
             sample_weight = sample_weight[places]
-        given = self._model_of_type, self.n_components, X, sample_weight
+        make = functools.partial(model_of_type, self)
+        given = make, self.n_components, X, sample_weight
         report = functools.partial(log, self)
         with QUIETLY():
             if is_low_rank:
                 n_scores = chosen_scores(*given, report)
             else:
-                kind, n_scores = chosen_type(*given, report, self._has_subspaces)
+                kind, n_scores = chosen_type(*given, report, _has_subspaces(self))
             choose(self, chosen_type=kind)
             if n_scores:
                 directions = Directions.of(X, sample_weight)
                 one = OneGaussian.of(directions, float(total))
                 choose(self, subspace=Subspace(directions, one, n_scores))
-
-    #: Whether "auto" compares "low_rank".
-    _has_subspaces = True
-
-    def _model_of_type(self, covariance_type, n_features, subspace=None):
-        """Return the model with a covariance type, for a comparison of types."""
-        others = {"covariance_type": covariance_type, "subspace": subspace}
-        settings = self._settings().replaced(**others)
-        return self._make_model(settings, n_features, np.dtype(np.float64))
-
-    def _is_choice(self):
-        given = self.covariance_prior, self.degrees_of_freedom_prior
-        is_learned = self.priors == "learned" and all(part is None for part in given)
-        return self.covariance_type == "auto" and is_learned
 
     def _fixed(self):
         fixed, choices = super()._fixed(), choices_of(self)
@@ -290,41 +277,17 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         message = message or about_binary_data(problem.sample[0])
         if message is not None:
             return message
-        narrow = self._advice_about_narrow_columns(problem, state)
+        narrow = _about_narrow_columns(self, problem, state)
         if state.moves is None or not state.moves.n_proposed:
             return narrow
         model, (X, weight) = problem.model, problem.sample
-        other = self._with_learned_priors(model)
+        other = _with_learned_priors(self, model)
         remedy = 'covariance_type="low_rank"'
-        if not self._has_subspaces:
+        if not _has_subspaces(self):
             remedy = f"AnnealedGaussianMixture({remedy})"
-        elif self._is_choice():  # the fit compared it
+        elif _is_choice(self):  # the fit compared it
             remedy = None
         return advice(model, other, state, X, weight, self._names(), remedy, narrow)
-
-    def _advice_about_narrow_columns(self, problem, state):
-        """Return a warning about components whose variance is near `reg_covar`."""
-        if choices_of(self).subspace is not None:  # reg_covar is that of scores
-            return None
-        model, expected = self._fitted()
-        variances = model.variances_of(expected)
-        if len(variances) > 1:
-            variances = variances[self._are_used(expected)]
-        variances = variances.min(axis=0)
-        reg_covar = state.hyper.reg_covar
-        if not (variances < NARROW * reg_covar).any():
-            return None
-        X, _ = problem.sample
-        return narrow_columns(X, variances, reg_covar, self._names())
-
-    def _with_learned_priors(self, model):
-        """Return the model with learned priors, or None if they are learned."""
-        settings = self._settings()
-        if len(model.learned) == len(LEARNED):
-            return None
-        free = {f"{part}_prior": None for part in LEARNED}
-        settings = settings.replaced(priors="learned", **free)
-        return self._make_model(settings, model.n_features, model.dtype)
 
     # -- what users call ---------------------------------------------------------------
     @completed_by(MixtureMixin._draw_components)
@@ -395,7 +358,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         from sklearn.mixture import GaussianMixture  # a fit does not need it
 
         self._check_fitted()
-        has_matrices, kind = self._has_matrices(), self.covariance_type_
+        has_matrices, kind = _has_matrices(self), self.covariance_type_
         other = GaussianMixture(
             self.n_components,
             covariance_type=kind
@@ -423,7 +386,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     def _profiles(self, k, tails):
         model, expected = self._fitted()
         law, kappa = model.covariance.law, expected.precision[k]
-        means, widths = self.means_[k], np.sqrt(self._variances()[k])
+        means, widths = self.means_[k], np.sqrt(model.variances_of(expected)[k])
         nu = np.broadcast_to(expected.freedom, expected.precision.shape)[k]
         freedom = (nu - law.least) * law.width  # that of the variance of one column
         spread = widths * np.sqrt(nu / ((nu - law.least) * kappa))
@@ -435,22 +398,9 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             yield name, "gaussian", "mean", float(means[j]), *intervals[:, j].tolist()
             yield name, "gaussian", "sd", float(widths[j]), *sds.tolist()
 
-    def _students(self):
-        """Return means, scales and degrees of freedom of predictive distributions.
-
-        The last value is whether columns are independent given the component.
-        """
-        model, expected = self._fitted()
-        law, kappa = model.covariance.law, expected.precision
-        nu = np.broadcast_to(expected.freedom, kappa.shape)
-        freedom = (nu - law.least) * law.width
-        means = expected.means + self._state().hyper.origin
-        spread = (kappa + 1.0) / (kappa * (nu - law.least))
-        scales = model.covariance.matrices(expected.inverse_scale)
-        return means, spread[:, None, None] * scales, freedom, law.is_product
-
     def _conditional_columns(self, rows, others):
-        names, (*students, is_product) = self._names(), self._students()
+        names, (model, expected) = self._names(), self._fitted()
+        *students, is_product = model.students(expected, self._state().hyper)
         shape = len(rows), len(students[0]), len(others)
         locations, widths, degrees = np.empty((3, *shape))
         for own, pattern in rows_by_pattern(rows):
@@ -462,11 +412,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             names[j]: stats.t(degrees[..., p], locations[..., p], widths[..., p])
             for p, j in enumerate(others)
         }, {}
-
-    def _variances(self):
-        """Return the variances of columns, (n_components, n_features)."""
-        model, expected = self._fitted()
-        return model.variances_of(expected)
 
     # -- views of the state ------------------------------------------------------------
     def _fitted(self):
@@ -494,38 +439,17 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         The shape is that of scikit-learn for ``covariance_type``, and for "auto" and
         "low_rank" that of "full", (n_components, n_features, n_features).
         """
-        model, expected = self._fitted()
-        return self._shown(model, model.covariances_of(expected))
+        return _shown(self, lambda model, usual: model.covariances_of(usual))
 
     @property
     def precisions_(self) -> np.ndarray:
         """Expected precisions, with the shape of `covariances_`."""
-        model, expected = self._fitted()
-        return self._shown(model, model.precisions_of(expected))
+        return _shown(self, lambda model, usual: model.precisions_of(usual))
 
     @property
     def precisions_cholesky_(self) -> np.ndarray:
         """Cholesky factors of `precisions_`, or square roots if they are diagonal."""
-        model, expected = self._fitted()
-        return self._shown(model, model.roots_of(expected))
-
-    def _shown(self, model, values):
-        """Return values in the form of the covariance type; matrices if it is "auto".
-
-        Thus code for scikit-learn's default works with any chosen type.
-        """
-        if self._has_matrices():
-            values = model.covariance.matrices(values)
-        return values.astype(self._state().dtype)
-
-    def _has_matrices(self):
-        """Return whether covariances are shown as matrices, but stored otherwise."""
-        return choices_of(self).is_auto and self.covariance_type_ != "full"
-
-    def _are_used(self, expected):
-        counts = expected.precision - self._state().hyper.mean_precision
-        # if samples have small weights, all components may be almost empty
-        return counts >= min(USED, counts.max())
+        return _shown(self, lambda model, usual: model.roots_of(usual))
 
     @property
     def component_clusters_(self) -> np.ndarray:
@@ -534,12 +458,10 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         A cluster that is not Gaussian has several components: those between which the
         density has no gap, directly or through others, and whose widths are similar.
         """
-        model, expected = self._fitted()
-        counts = expected.precision - self._state().hyper.mean_precision
-        used, shape = self._are_used(expected), expected.means.shape
+        (model, expected), (counts, used) = self._fitted(), _counts_and_used(self)
         covariances = model.covariance.each(model.own_covariances(expected))
         if covariances.ndim == 1:
-            covariances = np.repeat(covariances[:, None], shape[1], axis=1)
+            covariances = np.repeat(covariances[:, None], model.n_features, axis=1)
         clusters = np.full(len(counts), -1)
         clusters[used] = clusters_of(
             expected.means[used], covariances[used], counts[used]
@@ -583,12 +505,83 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         That of "low_rank" is the prior of the scores.
         """
         covariance = self._state().hyper.covariance
-        if self._has_matrices():
+        if _has_matrices(self):
             model = self._fitted_model()
             return model.covariance.matrices(np.asarray(covariance)[None])[0]
         return covariance
 
 
+# -- what a fit decides, and how it is shown -------------------------------------------
+def _is_choice(mixture):
+    """Return whether a fit chooses the covariance type."""
+    given = mixture.covariance_prior, mixture.degrees_of_freedom_prior
+    is_learned = mixture.priors == "learned" and all(part is None for part in given)
+    return mixture.covariance_type == "auto" and is_learned
+
+
+def _has_subspaces(mixture):
+    """Return whether "low_rank" is a covariance type of an estimator."""
+    (types,) = mixture._parameter_constraints["covariance_type"]
+    return "low_rank" in types.options
+
+
+def model_of_type(mixture, covariance_type, n_features, subspace=None):
+    """Return the model with a covariance type, for a comparison of types."""
+    others = {"covariance_type": covariance_type, "subspace": subspace}
+    settings = mixture._settings().replaced(**others)
+    return mixture._make_model(settings, n_features, np.dtype(np.float64))
+
+
+def _with_learned_priors(mixture, model):
+    """Return the model with learned priors, or None if they are learned."""
+    if len(model.learned) == len(LEARNED):
+        return None
+    free = {f"{part}_prior": None for part in LEARNED}
+    settings = mixture._settings().replaced(priors="learned", **free)
+    return mixture._make_model(settings, model.n_features, model.dtype)
+
+
+def _counts_and_used(mixture):
+    """Return numbers of samples of components, and whether components have samples."""
+    _, expected = mixture._fitted()
+    counts = expected.precision - mixture._state().hyper.mean_precision
+    # if samples have small weights, all components may be almost empty
+    return counts, counts >= min(USED, counts.max())
+
+
+def _about_narrow_columns(mixture, problem, state):
+    """Return a warning about components whose variance is near `reg_covar`."""
+    if choices_of(mixture).subspace is not None:  # reg_covar is that of scores
+        return None
+    model, expected = mixture._fitted()
+    variances = model.variances_of(expected)
+    if len(variances) > 1:
+        variances = variances[_counts_and_used(mixture)[1]]
+    variances, reg_covar = variances.min(axis=0), state.hyper.reg_covar
+    if not (variances < NARROW * reg_covar).any():
+        return None
+    return narrow_columns(problem.sample[0], variances, reg_covar, mixture._names())
+
+
+def _has_matrices(mixture):
+    """Return whether covariances are shown as matrices, but stored otherwise."""
+    return choices_of(mixture).is_auto and mixture.covariance_type_ != "full"
+
+
+def _shown(mixture, function):
+    """Return values in the form of the covariance type; matrices if it is "auto".
+
+    Thus code for scikit-learn's default works with any chosen type.  ``function``
+    returns the values, given the model and its `Usual` parameters.
+    """
+    model, expected = mixture._fitted()
+    values = function(model, expected)
+    if _has_matrices(mixture):
+        values = model.covariance.matrices(values)
+    return values.astype(mixture._state().dtype)
+
+
+# -- densities and draws ---------------------------------------------------------------
 def _weights_of_means(mixture):
     """Return the weights with which Gaussians at posterior means have our shares.
 

@@ -306,6 +306,18 @@ class GaussianMixtureModel(MixtureModel):
         stored = kind.packed(self.own_covariances(usual))
         return np.broadcast_to(stored[..., kind.is_variance > 0], usual.means.shape)
 
+    def students(self, usual, hyper):
+        """Return means, scales and degrees of freedom of predictive distributions.
+
+        The last value is whether columns are independent given the component.
+        """
+        law, kappa = self.covariance.law, usual.precision
+        nu = np.broadcast_to(usual.freedom, kappa.shape)
+        freedom = (nu - law.least) * law.width
+        spread = (kappa + 1.0) / (kappa * (nu - law.least))
+        scales = spread[:, None, None] * self.covariance.matrices(usual.inverse_scale)
+        return usual.means + hyper.origin, scales, freedom, law.is_product
+
     def n_parameters(self, n_classes, n_covariances):
         """Return the number of free parameters of means and covariances."""
         return n_classes * self.n_features + n_covariances * self.covariance.n_kept

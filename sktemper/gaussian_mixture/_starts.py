@@ -32,7 +32,7 @@ BLOCK_ROWS = 1024
 DECILES = 2.0 * ndtri(0.9)
 #: A column is constant if its standard deviation is at most this share of its mean.
 NO_WIDTH = 1e-7
-#: Variance that ``reg_covar="auto"`` adds, as a share of the squared spread of a column.
+#: Variance that ``reg_covar="auto"`` adds, as a share of the squared spread of columns.
 #: The default of scikit-learn is the same number, in columns of any unit.
 FLOOR = 1e-6
 #: Smaller shares of a variance are rounding errors.

@@ -147,7 +147,6 @@ class TemperedStudentMixture(_GaussianMixture):
         "weight_concentration_prior",
         "reg_covar",
     )
-    _has_subspaces = False
     impute = to_sklearn = property(_absent)
 
     _input_tags = {"allow_nan": False}
@@ -163,10 +162,6 @@ class TemperedStudentMixture(_GaussianMixture):
         others["degrees_of_freedom"] = settings.degrees_of_freedom
         return model_of(StudentMixtureModel, settings, n_features, dtype, others)
 
-    def _with_learned_priors(self, model):
-        """Return None, because the priors are learned."""
-        return None
-
     def _n_parameters(self, n_classes):
         is_learned = self._fitted_model().degrees_of_freedom is None
         n_learned = n_classes if is_learned else 0
@@ -177,24 +172,16 @@ class TemperedStudentMixture(_GaussianMixture):
             yield item, "student", option.replace("sd", "scale"), *numbers
 
     # -- distributions of some columns given others ------------------------------------
-    def _students(self):
-        covariances = self.covariances_
-        if not self._has_matrices():
-            covariances = self._fitted_model().covariance.matrices(covariances)
-        covariances = covariances.astype(np.float64)
-        means = self.means_.astype(np.float64)
-        return means, covariances, self.degrees_of_freedom_, False
-
     def _component_scores(self, rows):
-        means, scales, freedom, _ = self._students()
+        state, (model, expected) = self._state(), self._fitted()
+        means, scales, freedom, _ = model.students(expected, state.hyper)
         logs = np.empty((len(rows), len(means)))
         for own, pattern in rows_by_pattern(rows):
             scale = scales[:, pattern][:, :, pattern]
             for k, (mean, nu) in enumerate(zip(means, freedom, strict=True)):
                 moved = rows[own][:, pattern] - mean[pattern]
                 logs[own, k] = log_student(moved, scale[k], nu)
-        weights = self._fitted_model().weights
-        return logs + weights.log_mean(self._state().globals_.weights)
+        return logs + model.weights.log_mean(state.globals_.weights)
 
     # -- what users call ---------------------------------------------------------------
     def expected_scales(self, X: ArrayLike) -> np.ndarray:
@@ -219,7 +206,9 @@ class TemperedStudentMixture(_GaussianMixture):
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the Student-t distributions at the posterior means."""
         y, random = self._draw_components(n_samples)
-        means, covariances, freedom, _ = self._students()
+        model, expected = self._fitted()
+        given = expected, self._state().hyper
+        means, covariances, freedom, _ = model.students(*given)
         X = normal_draws(y, covariances, random)
         halves = 0.5 * freedom[y]
         X /= np.sqrt(random.gamma(halves) / halves)[:, None]

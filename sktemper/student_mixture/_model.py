@@ -221,6 +221,13 @@ class StudentMixtureModel(GaussianMixtureModel):
         missing = self.n_components - len(freedom)
         return np.append(freedom, np.full(missing, start)) if missing else freedom
 
+    def students(self, usual, hyper):
+        """Return means, scales and degrees of freedom at the posterior means."""
+        means, scales = usual.means + hyper.origin, self.covariances_of(usual)
+        shown = means, self.covariance.matrices(scales)
+        means, scales = (part.astype(self.dtype).astype(np.float64) for part in shown)
+        return means, scales, self.freedom_of(hyper), False
+
     def moved_hyper(self, block, shares, hyper):
         """Return degrees of freedom that are means over the rows of each component."""
         counts, logs = shares.sum(axis=0), block.log_freedom @ shares

@@ -162,7 +162,8 @@ def test_densities_of_a_column_integrate_to_one(subject):
     for estimator, _, _ in mixtures(subject, 1, "column"):
         used = estimator.weights_ > 1e-9
         places = np.ravel(estimator.means_)[used]
-        widths = np.sqrt(np.ravel(estimator._variances()))[used]
+        model, usual = estimator._fitted()
+        widths = np.sqrt(np.ravel(model.variances_of(usual)))[used]
         if (widths < 1e-9 * np.abs(places)).any():
             continue  # numbers near the means are too far from each other
         nodes, weights = grid(places, widths)

@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from sktemper.model_selection import _sample_like
 from sktemper.testing import expected_failed_checks
 
 from .draws import cells, generator
@@ -90,9 +91,9 @@ def test_subclasses_fit_as_their_parents(subject, more):
     again = pickle.loads(pickle.dumps(own))
     assert again.score(X) == own.score(X) == estimator.score(X)
     assert_same_fit(again.partial_fit(X[:20]), estimator.partial_fit(X[:20]), X)
-    for name in ("_refitted", "_sample_like"):
-        if hasattr(own, name):
-            getattr(own, name)(*([X, None] if name == "_refitted" else [X]), 0)
+    if hasattr(own, "_refitted"):
+        own._refitted(X, None, 0)
+        _sample_like(own, X, 0)
     if hasattr(own, "n_start_components"):
         own.n_start_components = own.n_components + 2
         assert len(own.fit(X).components_) == own.n_components
