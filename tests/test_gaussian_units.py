@@ -12,7 +12,7 @@ from sktemper import (
 )
 from sktemper.gaussian_mixture._starts import (
     floors,
-    from_standardized,
+    from_distinct,
     kmeans_labels,
     spreads,
 )
@@ -89,8 +89,8 @@ def test_a_weight_of_two_has_the_spread_of_two_rows():
         return X  # instead of responsibilities
 
     np.testing.assert_array_equal(
-        np.repeat(from_standardized(start, X, 3, None, weight), weight, axis=0),
-        from_standardized(start, repeated, 3, None),
+        np.repeat(from_distinct(start, True, X, 3, None, weight), weight, axis=0),
+        from_distinct(start, True, repeated, 3, None),
     )
 
 

@@ -426,6 +426,10 @@ class MixtureModel(NaturalModel):
         """Return rows from which moves and merges compute statistics."""
         return block
 
+    def wide_priors(self, globals_: Any, hyper: Any) -> Any:
+        """Return the priors under which moves are proposed, by default the present."""
+        return hyper
+
     def last_shares(self, globals_, hyper, block):
         """Return the results of `shares`; the last are cached."""
         return self._last_shares.result(
@@ -439,6 +443,8 @@ class MixtureModel(NaturalModel):
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
     ) -> tuple[Any, Any]:
+        block = self.complete(block, globals_, hyper)
+        hyper = self.wide_priors(globals_, hyper)
         places = self._birth_places(globals_, hyper, block, row_weight)
         given = places.propose(random), globals_, hyper, places.row_weight
         return self._moved(block, *given)
@@ -446,6 +452,8 @@ class MixtureModel(NaturalModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ) -> tuple[Any, Any, Any]:
+        block = self.complete(block, globals_, hyper)
+        hyper = self.wide_priors(globals_, hyper)
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities, key = split_merge(

@@ -60,7 +60,6 @@ from ._starts import (
     STARTS,
     STARTS_OF_SKLEARN,
     from_distinct,
-    from_standardized,
 )
 
 if TYPE_CHECKING:
@@ -85,13 +84,12 @@ def start_and_floor(settings, dtype):
     is_learned, reg_covar = settings.priors == "learned", settings.reg_covar
     start = (STARTS if is_learned else STARTS_OF_SKLEARN)[settings.init_params]
     is_scaled = is_learned and settings.covariance_type not in ("spherical", "low_rank")
-    init = functools.partial(from_standardized if is_scaled else from_distinct, start)
     if not is_learned and reg_covar == "auto":
         reg_covar = FLOOR  # the default of scikit-learn
     if reg_covar != "auto":
         check_variances(max(reg_covar, 1.0), dtype, "reg_covar")
     return {
-        "init": init,
+        "init": functools.partial(from_distinct, start, is_scaled),
         "weights_init": settings.weights_init,
         "means_init": settings.means_init,
         "reg_covar": reg_covar,
@@ -343,7 +341,8 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         self._check_fitted()
         clusters = self.component_clusters_
         used = clusters >= 0
-        return (self.predict_proba(X)[:, used] @ _one_hot(clusters[used])).argmax(1)
+        members = np.eye(self.n_clusters_)[clusters[used]]
+        return (self.predict_proba(X)[:, used] @ members).argmax(axis=1)
 
     def to_sklearn(self) -> GaussianMixture:
         """Return a fitted `sklearn.mixture.GaussianMixture`, for instance for ONNX.
@@ -649,10 +648,6 @@ def _given(values, columns, others, students):
     widths = np.sqrt(factors[:, :, None] * variances[:, None])
     degrees = np.broadcast_to(degrees[:, None, None], widths.shape)
     return tuple(np.swapaxes(part, 0, 1) for part in (locations, widths, degrees))
-
-
-def _one_hot(labels):
-    return np.eye(labels.max(initial=-1) + 1)[labels]
 
 
 class GaussianMixtureParameters(Streaming, total=False):

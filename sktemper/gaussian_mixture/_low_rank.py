@@ -25,6 +25,7 @@ from ._starts import (
     NO_VARIANCE,
     NO_WIDTH,
     ROWS_OF_COVARIANCES,
+    weights_of,
 )
 
 #: Largest number of rows times squared columns from which directions are computed, a
@@ -67,8 +68,7 @@ class Directions:
         X : ndarray of shape (n_samples, n_features)
         weight : ndarray of shape (n_samples,) or None
         """
-        if weight is None or not weight.any():
-            weight = np.ones(len(X))
+        weight = weights_of(X, weight)
         rows = np.flatnonzero(weight)
         n_features = X.shape[1]
         most = max(LEAST_ROWS, int(MOST_PRODUCTS / n_features**2))

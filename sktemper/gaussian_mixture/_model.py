@@ -184,18 +184,14 @@ class GaussianMixtureModel(MixtureModel):
         if weights is not None:
             weights = check_weights_init(weights, self.n_components)
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
-        if sample_weight is not None and not sample_weight.any():
-            sample_weight = None
         rows, weight, scale = sample_rows(X, sample_weight)
-        gapped = rows = np.asarray(rows, dtype=self.dtype, order="C")
-        is_gapped = has_gaps(rows)
-        if is_gapped:
-            rows = impute(rows, weight, self.covariance.products, hyper.mean)
+        gapped = np.asarray(rows, dtype=self.dtype, order="C")
+        rows = self.complete_rows(gapped, weight, hyper)
         responsibilities = init(rows, self.n_components, random, weight)
         if weight is not None:
             responsibilities = weight[:, None] * responsibilities
         start = self._best(rows, responsibilities, hyper, scale)
-        if is_gapped:
+        if rows is not gapped:
             tables = self.prepare(start, hyper).tables
             start = self._best(gapped, responsibilities, hyper, scale, tables)
         self._check(start)
@@ -354,19 +350,12 @@ class GaussianMixtureModel(MixtureModel):
 
     def _wide_priors(self, given):
         globals_, hyper = given
-        prior = self.prior(hyper)
-        counts = self.weights.counts(globals_.weights - prior.weights)
-        used = np.flatnonzero(counts > USED)
+        used = np.flatnonzero(self.component_counts(globals_, hyper) > USED)
         if not self.learned or len(used) != 1 or self.n_components == 1:
             return hyper
         usual, kind = self.usual(globals_), self.family.covariance
         covariances = kind.each(usual.inverse_scale / kind.widened(usual.freedom))
         return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
-
-    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        block = self.complete(block, globals_, hyper)
-        hyper = self.wide_priors(globals_, hyper)
-        return super().propose_birth(globals_, hyper, block, random, row_weight)
 
     def fits_well(self, globals_, hyper, block, row_weight=None):
         """Return whether all components are normally distributed.
@@ -382,15 +371,6 @@ class GaussianMixtureModel(MixtureModel):
             return are_normal(alone, block, places.shares, places.row_weight)
 
         return self._fits_well.result(places, function)
-
-    def propose_split_merge(
-        self, globals_, hyper, block, random, refused, row_weight=None
-    ):
-        block = self.complete(block, globals_, hyper)
-        hyper = self.wide_priors(globals_, hyper)
-        return super().propose_split_merge(
-            globals_, hyper, block, random, refused, row_weight
-        )
 
     def ascent(self, block, hyper, row_weight=None):
         """Return an `Ascent` on a block, or None if it needs single steps.

@@ -39,6 +39,11 @@ FLOOR = 1e-6
 NO_VARIANCE = 1e-12
 
 
+def weights_of(X, weight):
+    """Return the weights of rows, which are 1 if they are not given, or all 0."""
+    return np.ones(len(X)) if weight is None or not weight.any() else weight
+
+
 def spreads(X, weight=None):
     """Return the spread of each column, a standard deviation that outliers do not move.
 
@@ -109,19 +114,14 @@ TINY = np.finfo(np.float64).tiny
 ROWS_SAMPLED = 100_000
 
 
-def from_distinct(start, X, n_components, random, weight=None):
-    """Return the responsibilities of a start, a function of `STARTS`."""
-    rows, weight, places = distinct_rows(X, weight)
-    return start(rows, n_components, random, weight)[places]
+def from_distinct(start, is_scaled, X, n_components, random, weight=None):
+    """Return the responsibilities of a start, a function of `STARTS`.
 
-
-def from_standardized(start, X, n_components, random, weight=None):
-    """Return the responsibilities of a start for columns of unit variance.
-
-    They do not depend on the columns' units.
+    They do not depend on the units of columns if ``is_scaled``.
     """
     rows, weight, places = distinct_rows(X, weight)
-    return start(standardized(rows, weight), n_components, random, weight)[places]
+    rows = standardized(rows, weight) if is_scaled else rows
+    return start(rows, n_components, random, weight)[places]
 
 
 def standardized(rows, weight):
@@ -298,7 +298,7 @@ def sample_rows(X, weight=None):
     The third value is the total weight of all rows, divided by the total weight of the
     returned rows.
     """
-    if weight is None:
+    if weight is None or not weight.any():
         step = -(-len(X) // ROWS_SAMPLED)
         return X[::step], None, len(X) / len(X[::step])
     rows = np.flatnonzero(weight > 0)
@@ -308,9 +308,7 @@ def sample_rows(X, weight=None):
 
 def mean_and_covariance(X, weight=None):
     """Return mean and covariance of the rows in float64, without copying all rows."""
-    if weight is None or not weight.any():
-        weight = np.ones(len(X))
-    parts = list(gen_batches(len(X), 4096))
+    weight, parts = weights_of(X, weight), list(gen_batches(len(X), 4096))
     total = weight.sum()
     blocks = (X[part].astype(np.float64, order="C") for part in parts)
     mean = sum(weight[part] @ block for part, block in zip(parts, blocks, strict=True))
@@ -363,8 +361,7 @@ def shows_correlations(X, weight):
     X : ndarray of shape (n_samples, n_features)
     weight : ndarray of shape (n_samples,) or None
     """
-    if weight is None or not weight.any():
-        weight = np.ones(len(X))
+    weight = weights_of(X, weight)
     step = -(-len(X) // ROWS_OF_COVARIANCES)
     known = (~np.isnan(X[::step])).astype(np.float64)
     pairs = (step * weight[::step] * known.T) @ known
@@ -390,8 +387,7 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
     ValueError
         If no column has a value.
     """
-    if weight is None or not weight.any():
-        weight = np.ones(len(X))
+    weight = weights_of(X, weight)
     step = -(-len(X) // ROWS_OF_COVARIANCES)
     if weight[::step].any():
         X, weight = X[::step], weight[::step]
