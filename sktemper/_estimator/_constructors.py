@@ -27,8 +27,8 @@ from ..noise import GradientNoise
 from ..renewals import Renewals
 from ..schedules import Schedule
 
-#: Groups of parameters in the order of a signature; parameters in none of the others
-#: are of "The model".
+#: Groups of parameters in the order of a signature; parameters in none of them are of
+#: "The model".
 GROUPS = {
     "First to set": (
         "n_components",
@@ -40,7 +40,7 @@ GROUPS = {
         "n_init",
         "random_state",
     ),
-    "The model": (),
+    "The model": ("covariance_type", "degrees_of_freedom"),
     "Temperature and step": (
         "target",
         "noise_distribution",
@@ -75,8 +75,8 @@ PLACES = {
     for number, names in enumerate(GROUPS.values())
     for place, name in enumerate(names)
 }
-#: The place of a parameter of "The model".
-MODEL = list(GROUPS).index("The model"), 0
+#: The place of another parameter of "The model".
+MODEL = list(GROUPS).index("The model"), len(GROUPS["The model"])
 
 
 # -- types of parameters, for type checkers --------------------------------------------

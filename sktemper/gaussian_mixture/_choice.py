@@ -15,7 +15,6 @@ from ._starts import (
     distinct_rows,
     impute,
     kmeans_labels,
-    mean_and_covariance,
     shows_correlations,
     standardized,
 )
@@ -120,8 +119,7 @@ class _Comparison:
         self.distinct, self._places = distinct, places
         #: Number of different rows, which weights do not change.
         self.n_distinct = len(distinct)
-        full = make_model("full", X.shape[1])
-        self._hyper_of = _priors_of(full, self.X, weight)
+        self._sample = self.X, weight
         self.weight = np.ones(len(self.X)) if weight is None else weight
         self._data = self.X, rows, self.weight
         #: Clusters of k-means in columns of unit variance.
@@ -141,7 +139,7 @@ class _Comparison:
             price = self.X.shape[1] if self.is_diagonal else price  # see `Hyper`
             price -= MARGIN * self.weight.sum()
         try:
-            hyper = self._hyper_of(model)
+            hyper = model.initial_hyper(*self._sample)
             evidence, n_clusters = _evidence(model, hyper, self._data, clusters, least)
         except IllDefined:
             return -np.inf, 0
@@ -180,15 +178,6 @@ class _Comparison:
             found.append((alone + gain, n_clusters, n_scores))
         least = max(found, default=(0.0,))[0] - MARGIN * total
         return next((item for item in found if item[0] >= least), (-np.inf, 0, 0))
-
-
-def _priors_of(model, X, weight):
-    """Return a function that returns the initial priors of models of any type."""
-    if has_gaps(X):
-        return lambda model: model.initial_hyper(X, weight)
-    mean, covariance = mean_and_covariance(X, weight)
-    added = model.added_variances(X, weight, covariance)
-    return lambda model: model.hyper_of(mean, covariance, *added)
 
 
 def _some(X, sample_weight, least):

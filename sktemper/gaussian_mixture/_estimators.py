@@ -650,22 +650,27 @@ def _given(values, columns, others, students):
     return tuple(np.swapaxes(part, 0, 1) for part in (locations, widths, degrees))
 
 
-class GaussianMixtureParameters(Streaming, total=False):
-    """Parameters that the estimators of the model have in common."""
+class CommonParameters(Streaming, total=False):
+    """Parameters that Gaussian and Student-t mixtures have in common."""
 
-    covariance_type: CovarianceType
     weight_concentration_prior_type: WeightPrior
     weight_concentration_prior: Float | None
-    mean_prior: ArrayLike | None
-    mean_precision_prior: Float | None
-    covariance_prior: Float | ArrayLike | None
-    degrees_of_freedom_prior: Float | None
     reg_covar: Float | Literal["auto"]
-    priors: Literal["learned", "scikit-learn"]
     init_params: Start
     weights_init: ArrayLike | None
     means_init: ArrayLike | None
     moves: ChosenMoves
+
+
+class GaussianMixtureParameters(CommonParameters, total=False):
+    """Parameters that the estimators of the model have in common."""
+
+    covariance_type: CovarianceType
+    mean_prior: ArrayLike | None
+    mean_precision_prior: Float | None
+    covariance_prior: Float | ArrayLike | None
+    degrees_of_freedom_prior: Float | None
+    priors: Literal["learned", "scikit-learn"]
     verbose_interval: Int
 
 

@@ -250,16 +250,12 @@ class GaussianFamily(NormalWishartFamily):
 
     def _sums(self, block, shares, factors, n_moments):
         """Return the sums of the first ``n_moments`` moments, (n_shares, n_moments)."""
+        out = np.zeros((shares.shape[1], n_moments))
         if self.n_features >= MANY_COLUMNS:
             used = shares.any(axis=0)
             if used.any() and not used.all():
-                out = np.zeros((len(used), n_moments))
-                out[used] = self._sums_of(block, shares[:, used], factors, n_moments)
+                out[used] = self._sums(block, shares[:, used], factors, n_moments)
                 return out
-        return self._sums_of(block, shares, factors, n_moments)
-
-    def _sums_of(self, block, shares, factors, n_moments):
-        out = np.empty((shares.shape[1], n_moments))
         dtype = block.dtype if block.dtype == shares.dtype else np.float64
         _kernels.weighted_moments(
             np.asarray(block, dtype=dtype),

@@ -150,24 +150,17 @@ class GaussianMixtureModel(MixtureModel):
             moments = mean_and_covariance_with_gaps(X, sample_weight, is_full)
         else:
             moments = mean_and_covariance(X, sample_weight)
-        added, n_samples = self.added_variances(X, sample_weight, moments[1])
-        hyper = self.hyper_of(*moments, added, n_samples)
-        return hyper._replace(is_noisy=is_gapped, is_diagonal=is_diagonal)
-
-    def added_variances(self, X, sample_weight, covariance):
-        """Return `reg_covar` of each column, and the weighted number of samples."""
-        reg_covar = self.reg_covar
-        if isinstance(reg_covar, str):  # "auto"
-            reg_covar = floors(X, sample_weight, np.diag(covariance))
-        n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
-        return np.full(self.n_features, reg_covar, dtype=np.float64), n_samples
-
-    def hyper_of(self, mean, covariance, reg_covar, n_samples):
-        """Return the initial priors for samples without gaps, by their moments."""
+        (mean, covariance), added = moments, self.reg_covar
+        if isinstance(added, str):  # "auto"
+            added = floors(X, sample_weight, np.diag(covariance))
+        added = np.full(self.n_features, added, dtype=np.float64)
         if not is_regular(self.covariance.default_prior(covariance)):
-            covariance = covariance + np.diag(reg_covar)
+            covariance = covariance + np.diag(added)
         covariance = self.covariance.default_prior(covariance)
-        return self.priors(mean, covariance, n_samples)._replace(reg_covar=reg_covar)
+        n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
+        return self.priors(mean, covariance, n_samples)._replace(
+            reg_covar=added, is_noisy=is_gapped, is_diagonal=is_diagonal
+        )
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init`` or ``means_init``.

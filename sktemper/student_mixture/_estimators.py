@@ -8,7 +8,7 @@ from typing import Literal, Unpack
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator._constructors import Annealed, Streaming
+from .._estimator._constructors import Annealed
 from .._estimator._variants import (
     AnnealedMixin,
     annealed_constructor,
@@ -20,8 +20,7 @@ from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import ON_TEXT, check_numbers
 from ..gaussian_mixture._estimators import (
     ChosenMoves,
-    Start,
-    WeightPrior,
+    CommonParameters,
     _GaussianMixture,
     model_of,
     normal_draws,
@@ -50,18 +49,11 @@ def _expected_scales(model, block, prepared):
     return model.scaled_rows(block, prepared.globals_, prepared.hyper).scales
 
 
-class StudentMixtureParameters(Streaming, total=False):
+class StudentMixtureParameters(CommonParameters, total=False):
     """Parameters that the estimators of the model have in common."""
 
     covariance_type: Literal["auto"] | CovarianceName
     degrees_of_freedom: Float | None
-    weight_concentration_prior_type: WeightPrior
-    weight_concentration_prior: Float | None
-    reg_covar: Float | Literal["auto"]
-    init_params: Start
-    weights_init: ArrayLike | None
-    means_init: ArrayLike | None
-    moves: ChosenMoves
 
 
 class TemperedStudentMixture(_GaussianMixture):

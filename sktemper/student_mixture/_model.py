@@ -202,8 +202,8 @@ class StudentMixtureModel(GaussianMixtureModel):
         self._scaled = LastCall(are_same_objects)
 
     # -- the state of a fit ------------------------------------------------------------
-    def hyper_of(self, mean, covariance, reg_covar, n_samples):
-        hyper = super().hyper_of(mean, covariance, reg_covar, n_samples)
+    def initial_hyper(self, X, sample_weight=None):
+        hyper = super().initial_hyper(X, sample_weight)
         freedom = self.degrees_of_freedom or START
         return StudentHyper(*hyper, np.full(self.n_components, float(freedom)))
 
@@ -256,7 +256,8 @@ class StudentMixtureModel(GaussianMixtureModel):
         local = self._local(rows, prepared)
         counts = self.component_counts(globals_, hyper)
         least = SMALL * counts.sum() / max((counts > USED).sum(), 1)
-        shares, _ = _shares(np.where(counts >= least, local.logs, NEVER))
+        logs = np.where(counts >= least, local.logs, NEVER)
+        shares, *_ = softmax(logs, 1.0)
         scales = (shares * local.scales).sum(axis=1)
         return ScaledRows(rows, scales, shares @ np.log(self.freedom_of(hyper)))
 
@@ -289,7 +290,7 @@ class StudentMixtureModel(GaussianMixtureModel):
 
     def responsibilities(self, block, prepared, power=1.0):
         local = self._local(block, prepared, power)
-        shares, bounds = _shares(local.logs)
+        shares, bounds, _ = softmax(local.logs, 1.0)
         return shares.astype(self.dtype, copy=False), bounds, bounds
 
     def local_step(self, block, prepared, request):
@@ -298,7 +299,7 @@ class StudentMixtureModel(GaussianMixtureModel):
         if request.labels is not None:
             power, logs = np.asarray(powers.local), self.log_labels(request.labels)
             local = local._replace(logs=local.logs + power[..., None] * logs)
-        shares, bounds = _shares(local.logs)
+        shares, bounds, _ = softmax(local.logs, 1.0)
         given, (_, scales, squares) = (block, shares, prepared.hyper), local
         sums = partial(self._sums, *given, squares=squares, scales=scales)
         found = shares.astype(self.dtype, copy=False), bounds, bounds
@@ -350,13 +351,7 @@ class StudentMixtureModel(GaussianMixtureModel):
         family, hyper = self.family_of(prepared.hyper), prepared.hyper
         logs = log_predictive(family, block, prepared.tables, self.freedom_of(hyper))
         logs += self.weights.log_mean(prepared.globals_.weights)
-        return _shares(logs)[1], self.n_scored(self.n_observed(block))
-
-
-def _shares(logs):
-    """Return responsibilities and bounds, given tempered logarithms."""
-    shares, bounds, _ = softmax(logs, 1.0)
-    return shares, bounds
+        return softmax(logs, 1.0)[1], self.n_scored(self.n_observed(block))
 
 
 # -- degrees of freedom, which are learned from the sums over the rows -----------------
