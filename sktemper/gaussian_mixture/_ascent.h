@@ -410,24 +410,17 @@ static double best_freedom(const ascent_block *b, double mean_log, int is_learne
         const double half = (last - x) / 2;
         if (f == 0 || fabs(half) < delta)
             break;
+        double move = HUGE_VAL;
         if (fabs(step_before) > delta && fabs(f) < fabs(f0)) {
-            double move;
-            if (x0 == last)
-                move = -f * (x - x0) / (f - f0);
-            else {
-                const double one = (f0 - f) / (x0 - x), other = (f_last - f) / (last - x);
-                move = -f * (f_last * other - f0 * one) / (other * one * (f_last - f0));
-            }
-            const double most = fabs(step_before) < 3 * fabs(half) - delta
-                                    ? fabs(step_before)
-                                    : 3 * fabs(half) - delta;
-            if (2 * fabs(move) < most) {
-                step_before = step;
-                step = move;
-            } else
-                step_before = step = half;
-        } else
-            step_before = step = half;
+            const double one = (f0 - f) / (x0 - x), other = (f_last - f) / (last - x);
+            move = x0 == last
+                       ? -f * (x - x0) / (f - f0)
+                       : -f * (f_last * other - f0 * one) / (other * one * (f_last - f0));
+        }
+        const int is_short =
+            2 * fabs(move) < fmin(fabs(step_before), 3 * fabs(half) - delta);
+        step_before = is_short ? step : half;
+        step = is_short ? move : half;
         x0 = x;
         f0 = f;
         x += fabs(step) > delta ? step : half > 0 ? delta : -delta;
@@ -636,15 +629,13 @@ static void search_priors(const ascent_block *b, double mean_rows, const usual_f
     if (moves)
         better(b, n, &most);
     if (is_freed) {
-        double changes[3] = {log(4.0), log(1.25), log(0.8)};
         const int n_changes = fabs(rise) > AT_REST ? 3 : 1;
-        for (int i = 0; i < 3; i++)
-            changes[i] = copysign(changes[i], rise * changes[i]);
-        if (n_changes == 1)
-            changes[0] = rise / share - rise;
+        const double first = n_changes == 3 ? log(4.0) : fabs(rise / share - rise);
+        const double changes[3] = {first, log(1.25), log(0.8)};
         for (int i = 0; i < n_changes; i++)
             for (int repeat = 0; repeat < 3; repeat++) {
-                double free = (best[FREEDOM] - b->least) * exp(changes[i]);
+                const double change = copysign(changes[i], rise * changes[i]);
+                double free = (best[FREEDOM] - b->least) * exp(change);
                 free = free < LEAST_FREE ? LEAST_FREE : free > MOST_FREE ? MOST_FREE : free;
                 copy_priors(b, best, trial);
                 trial[FREEDOM] = b->least + free;
@@ -1030,8 +1021,6 @@ static int NAME(section_step)(const ascent_block *b, intptr_t begin, intptr_t en
             excluded = b->constants[k];
     clear_statistics(b);
     n_few = NAME(select_components)(b, least);
-    if (n_few == 0)
-        n_few = NAME(select_components)(b, -HUGE_VAL);
     mixture_block block = NAME(block_of)(b);
     block.means = b->few_means;
     block.factors = b->few_triangles;

@@ -245,6 +245,8 @@ static int agglomerate(agglomeration_block *a)
     ascent_block *b = &a->ascent;
     merge_state m;
     double most = -HUGE_VAL, left = HUGE_VAL, total = 0;
+    divide_room(b);
+    copy_priors(b, b->hyper, b->present);
     divide_merges(a, b->natural, &m);
     memcpy(m.statistics, a->statistics, (size_t)(m.n * m.size) * sizeof(double));
     for (intptr_t k = 0; k < m.n; k++)
@@ -275,10 +277,4 @@ static int agglomerate(agglomeration_block *a)
 #endif
 
 /* Returns whether a cluster is ill-defined. */
-LOOP int NAME(gaussian_agglomeration)(agglomeration_block *a)
-{
-    ascent_block *b = &a->ascent;
-    divide_room(b);
-    copy_priors(b, b->hyper, b->present);
-    return agglomerate(a);
-}
+LOOP int NAME(gaussian_agglomeration)(agglomeration_block *a) { return agglomerate(a); }

@@ -63,9 +63,8 @@ static void add_scales(const ascent_block *b, intptr_t n, const double *restrict
     for (intptr_t k = 0; k < b->n_components; k++) {
         const double freedom = b->freedom_of_scales[k], half = 0.5 * freedom;
         const double shape = half + 0.5 * D, arguments[2] = {half, shape};
-        const double low = freedom / 2, high = freedom * 2;
-        const double less = low > LEAST_SCALED ? low : LEAST_SCALED;
-        const double more = high < MOST_SCALED ? high : MOST_SCALED;
+        const double less = fmax(freedom / 2, LEAST_SCALED);
+        const double more = fmin(freedom * 2, MOST_SCALED);
         const double *restrict squares = b->squares + k * ASCENT_ROWS;
         const double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
         double bends[2], count = 0, slope = 0, bend = 0, fall = 0, rise = 0;
@@ -104,14 +103,9 @@ static double learned_freedom(double freedom, const double *of_scales, double sc
     const double bend = half * half * scale * of_scales[2] + slope;
     const double low = log(LEAST_SCALED / freedom), high = log(MOST_SCALED / freedom);
     double step = bend < 0 ? -slope / bend : slope > 0 ? most_step : -most_step;
-    const double least = low > -most_step ? low : -most_step;
-    const double most = high < most_step ? high : most_step;
-    step = step < least ? least : step;
-    step = step > most ? most : step;
-    const double less = freedom / 2, more = freedom * 2;
-    const double candidates[3] = {freedom * exp(step),
-                                  less > LEAST_SCALED ? less : LEAST_SCALED,
-                                  more < MOST_SCALED ? more : MOST_SCALED};
+    step = fmin(fmax(step, fmax(low, -most_step)), fmin(high, most_step));
+    const double candidates[3] = {freedom * exp(step), fmax(freedom / 2, LEAST_SCALED),
+                                  fmin(freedom * 2, MOST_SCALED)};
     const double rises[3] = {step * (slope + 0.5 * bend * step), scale * of_scales[3],
                              scale * of_scales[4]};
     double best = freedom, rise = 0;
