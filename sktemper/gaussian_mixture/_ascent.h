@@ -850,7 +850,7 @@ static void NAME(whiten)(const ascent_block *b, intptr_t n, const REAL *samples,
     }
 }
 
-/* Selects components whose constants exceed `least`; returns their number. */
+/* Selects components whose constants exceed `least`, or all if it is NAN; returns their number. */
 static intptr_t NAME(select_components)(const ascent_block *b, double least)
 {
     const intptr_t K = b->n_components, D = b->n_features;
@@ -859,7 +859,7 @@ static intptr_t NAME(select_components)(const ascent_block *b, double least)
     REAL *few_means = b->few_means, *few_triangles = b->few_triangles;
     intptr_t n = 0;
     for (intptr_t k = 0; k < K; k++) {
-        if (!(b->constants[k] > least))
+        if (b->constants[k] <= least)
             continue;
         memcpy(few_means + n * D, means + k * D, (size_t)D * sizeof(REAL));
         memcpy(few_triangles + n * size, triangles + k * size, (size_t)size * sizeof(REAL));
