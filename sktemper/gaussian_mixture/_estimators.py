@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
@@ -28,9 +28,9 @@ from .._estimator._variants import (
     training_constructor,
 )
 from .._families._births import USED
-from .._families._dirichlet import LEAST_CONCENTRATION, WEIGHTS
+from .._families._dirichlet import CONCENTRATION, WEIGHTS
 from .._families._normal_wishart import COVARIANCES, CovarianceName
-from .._utils._arguments import Interval
+from .._utils._arguments import POSITIVE, Interval, WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
@@ -160,8 +160,8 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [WholeNumber(0)],
+        "verbose_interval": [WholeNumber(1)],
         "covariance_type": [StrOptions({*COVARIANCES, "low_rank", "auto"})],
         "priors": [StrOptions({"learned", "scikit-learn"})],
         "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -169,18 +169,11 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
-        "weight_concentration_prior": [
-            Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
-            None,
-        ],
-        "mean_precision_prior": [Interval(Real, 0, None, closed="neither"), None],
+        "weight_concentration_prior": [CONCENTRATION, None],
+        "mean_precision_prior": [POSITIVE, None],
         "mean_prior": ["array-like", None],
-        "degrees_of_freedom_prior": [Interval(Real, 0, None, closed="neither"), None],
-        "covariance_prior": [
-            "array-like",
-            Interval(Real, 0, None, closed="neither"),
-            None,
-        ],
+        "degrees_of_freedom_prior": [POSITIVE, None],
+        "covariance_prior": ["array-like", POSITIVE, None],
     }
 
     _input_tags = {"allow_nan": True}
@@ -357,12 +350,11 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         from sklearn.mixture import GaussianMixture  # a fit does not need it
 
         self._check_fitted()
-        has_matrices, kind = _has_matrices(self), self.covariance_type_
+        kind = self.covariance_type_
+        kind = "full" if _has_matrices(self) or kind == "low_rank" else kind
         other = GaussianMixture(
             self.n_components,
-            covariance_type=kind
-            if kind in COVARIANCES and not has_matrices
-            else "full",
+            covariance_type=kind,
             reg_covar=FLOOR if self.reg_covar == "auto" else self.reg_covar,
             random_state=self.random_state,
         )

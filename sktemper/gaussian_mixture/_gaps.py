@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
+from sklearn.utils import gen_batches
 
 from .._families._counts import log_rising
 from .._families._family import ONCE
@@ -41,8 +42,7 @@ def block_of(rows):
 
 def has_gaps(X):
     """Return whether values are missing; no array of the size of ``X`` is made."""
-    parts = (X[start : start + 4096] for start in range(0, len(X), 4096))
-    return any(bool(np.isnan(part).any()) for part in parts)
+    return any(bool(np.isnan(X[part]).any()) for part in gen_batches(len(X), 4096))
 
 
 class Pattern(NamedTuple):
@@ -124,7 +124,7 @@ class GappedRows:
         step = max(MOST_ELEMENTS // (n_components * most), 1)
         if step >= len(self):
             return [(slice(None), self)]
-        parts = [slice(start, start + step) for start in range(0, len(self), step)]
+        parts = gen_batches(len(self), step)
         return [(part, GappedRows(self.rows[part])) for part in parts]
 
 

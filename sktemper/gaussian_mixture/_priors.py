@@ -57,19 +57,16 @@ class Hyper(NamedTuple):
     is_noisy: bool = False
     is_diagonal: bool = False
 
-    def allowed(self, matrix):
-        """Return a matrix from data, without correlations if `is_diagonal`."""
-        return np.diag(np.diag(matrix)) if self.is_diagonal else matrix
 
-    def stepped(self, other, rate):
-        """Return priors between this object (rate 0) and another (rate 1)."""
-        if rate == 1 or other is self:
-            return other
-        between = {
-            name: (1 - rate) * getattr(self, name) + rate * getattr(other, name)
-            for name in LEARNED
-        }
-        return other._replace(**between)
+def stepped(hyper, other, rate):
+    """Return priors between ``hyper`` (rate 0) and others (rate 1)."""
+    if rate == 1 or other is hyper:
+        return other
+    between = {
+        name: (1 - rate) * getattr(hyper, name) + rate * getattr(other, name)
+        for name in LEARNED
+    }
+    return other._replace(**between)
 
 
 class Priors(NamedTuple):
@@ -297,7 +294,8 @@ def restarted(hyper, covariance, law, learned):
     if "degrees_of_freedom" in learned:
         freedom = law.least + FREE_DEGREES
     if "covariance" in learned:
-        hyper = hyper._replace(covariance=freedom * hyper.allowed(covariance))
+        kept = np.diag(np.diag(covariance)) if hyper.is_diagonal else covariance
+        hyper = hyper._replace(covariance=freedom * kept)
     return hyper._replace(degrees_of_freedom=freedom)
 
 

@@ -132,12 +132,8 @@ class TemperedStudentMixture(_GaussianMixture):
         "degrees_of_freedom": [Interval(Real, LEAST, None, closed="left"), None],
     }
     _fixed_by_fit = (
-        "n_components",
-        "covariance_type",
+        *(x for x in _GaussianMixture._fixed_by_fit if x not in LEARNED_PRIORS),
         "degrees_of_freedom",
-        "weight_concentration_prior_type",
-        "weight_concentration_prior",
-        "reg_covar",
     )
     impute = to_sklearn = property(_absent)
 

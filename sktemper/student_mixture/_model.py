@@ -136,7 +136,6 @@ class TiedStudentFamily(WithScales, TiedFamily):
 StudentHyper = NamedTuple(
     "StudentHyper", [(name, Any) for name in (*Hyper._fields, "freedom_of_scales")]
 )
-StudentHyper.allowed, StudentHyper.stepped = Hyper.allowed, Hyper.stepped
 
 
 @dataclass(frozen=True)
