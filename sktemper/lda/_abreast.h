@@ -11,30 +11,23 @@
 #define MOST_ABREAST 8
 /* Largest numbers of bytes of a row, and of all rows of a document, for which this algorithm
  * was faster in measurements. */
-#ifdef VECTOR_BYTES
 #define MOST_ROW_BYTES (VECTOR_BYTES == 16 ? 160 : 400)
 #define MOST_DOCUMENT_BYTES \
     (VECTOR_BYTES == 64 ? 14336 : VECTOR_BYTES == 32 ? 8192 : 4096)
-#else
-#define MOST_ROW_BYTES 0
-#define MOST_DOCUMENT_BYTES 0
-#endif
 
 /* Returns the largest number of words of a document for this algorithm; -1 means that no
  * document uses it. */
 static intptr_t NAME(longest_abreast)(const lda_block *block)
 {
-    const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
-    if (block->max_iter <= 0 || block->all_alone)
-        return -1;
 #ifdef VECTOR_BYTES
-    if (block->all_abreast)
-        return block->longest;
+    const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL), longest = block->longest;
+    const intptr_t most = block->all_abreast ? longest : MOST_DOCUMENT_BYTES / row;
+    if (block->max_iter > 0 && !block->all_alone
+        && (block->all_abreast || row <= MOST_ROW_BYTES))
+        return most < longest ? most : longest;
 #endif
-    if (row > MOST_ROW_BYTES)
-        return -1;
-    const intptr_t most = MOST_DOCUMENT_BYTES / row;
-    return most < block->longest ? most : block->longest;
+    (void)block;
+    return -1;
 }
 
 /* Whether a document uses this algorithm.  This does not depend on other documents. */
@@ -266,15 +259,18 @@ static void NAME(end_abreast)(GROUP *g, int lane)
     NAME(tell_document)(d, g->documents[lane], g->block->statistics != 0);
 }
 
-/* Puts the document with index i into a lane; -1 leaves the lane empty. */
-static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
+/* Puts the next document, if there is one, into a lane. */
+static void NAME(fill_abreast)(GROUP *g, int lane)
 {
     const lda_block *block = g->block;
+    const int some = g->next < g->n_documents;
+    const intptr_t i = some ? block->scratch.abreast_order[g->next++] : -1;
     const intptr_t n_topics = g->n_topics, width = block->width, had = g->n_words[lane];
     const intptr_t start = i < 0 ? 0 : block->starts[i];
     const intptr_t n_words = i < 0 ? 0 : block->starts[i + 1] - start;
     const REAL *counts = (const REAL *)block->counts + start;
     REAL *gamma = g->d->sums;
+    g->n_busy += some;
     g->documents[lane] = i;
     g->n_words[lane] = n_words;
     g->iterations[lane] = g->ending[lane] = 0;
@@ -332,11 +328,9 @@ static void NAME(renew_abreast)(GROUP *g)
             done = !g->sweep;
         }
         if (done) {
-            const int some = g->next < g->n_documents;
             g->n_iterations += underflown[lane] ? 0 : g->iterations[lane];
-            g->n_busy -= !some;
-            NAME(fill_abreast)(
-                g, lane, some ? block->scratch.abreast_order[g->next++] : -1);
+            g->n_busy--;
+            NAME(fill_abreast)(g, lane);
         }
         longest = g->n_words[lane] > longest ? g->n_words[lane] : longest;
     }
@@ -348,8 +342,6 @@ static intptr_t NAME(sort_abreast)(const lda_block *block)
 {
     intptr_t *order = block->scratch.abreast_order, total = 0;
     intptr_t *places = order + (block->end - block->first);
-    for (intptr_t n = 0; n <= block->longest_abreast; n++)
-        places[n] = 0;
     for (intptr_t i = block->first; i < block->end; i++)
         if (NAME(is_abreast)(block, i))
             places[block->starts[i + 1] - block->starts[i]]++;
@@ -384,8 +376,7 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
     g->mass = g->counts + g->n_steps * LANES;
     g->ratios = g->mass + g->n_steps * LANES;
     g->panels = g->ratios + g->n_steps * LANES;
-    memset(g->counts, 0, (size_t)(g->n_steps * LANES) * sizeof(REAL));
-    memset(g->panels, 0, (size_t)(g->n_steps * plane) * sizeof(REAL));
+    memset(g->counts, 0, (size_t)(g->n_steps * (3 * LANES + plane)) * sizeof(REAL));
     for (intptr_t i = 0; i < plane; i++) {
         const intptr_t k = i / (CHUNK * LANES) * CHUNK + i % CHUNK;
         g->prior[i] = g->d->all_prior[k < g->n_topics ? k : 0];
@@ -406,11 +397,8 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
         return 0;
     g.d = d;
     NAME(lay_out_abreast)(&g, block);
-    for (int lane = 0; lane < LANES; lane++) {
-        const int some = g.next < g.n_documents;
-        g.n_busy += some;
-        NAME(fill_abreast)(&g, lane, some ? block->scratch.abreast_order[g.next++] : -1);
-    }
+    for (int lane = 0; lane < LANES; lane++)
+        NAME(fill_abreast)(&g, lane);
     while (g.n_busy) {
         if (*block->stop)
             return -1;

@@ -30,7 +30,7 @@ typedef struct {
     void *rows;                          /* (n_words + 1, width); the last row is zero */
     double *row_tops;                    /* (n_words,) */
     /* if statistics are wanted and all documents have the same temperature */
-    intptr_t *places;                    /* (n_sections, n_words) */
+    intptr_t *places;                    /* (n_sections, n_words), zeros */
     int32_t *noted_documents;            /* (nnz,) */
     void *noted_ratios;                  /* (nnz,) */
     void *shares;                        /* (all documents, width) */
@@ -50,7 +50,7 @@ typedef struct {
     void *kept_rows;                     /* (longest, max(width / 4, min(width, 64))) */
     void *panel_sums;                    /* (width, SIMD_BYTES) */
     /* for documents that are optimised abreast, that is side by side in vectors */
-    intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
+    intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,), zeros */
     void *abreast_scratch;               /* (4 topics + words (3 + topics), lanes) */
     /* for documents sampled in lanes */
     /* for each group, of documents with at most this number of tokens: */

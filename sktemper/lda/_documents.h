@@ -139,7 +139,8 @@ LOOP int NAME(lda_scores)(lda_block *block)
     const intptr_t width = block->width, n_topics = block->n_topics;
     REAL *rows = block->scratch.rows, *theta = block->scratch.topic_scratch;
     for (intptr_t n = 0; n < block->n_words; n++) {
-        NAME(mean_row)(block, n, rows + n * width);
+        NAME(lambda_row)(block, n, block->scratch.double_scratch);
+        NAME(normalise_row)(block, rows + n * width);
         for (intptr_t k = n_topics; k < width; k++)
             rows[n * width + k] = 0;
     }

@@ -323,31 +323,26 @@ cdef class _Phases:
 def local_step(
     documents,
     topics,
-    const double[::1] digamma_totals,
-    const double[:, ::1] doc_topic_prior,
-    const double[::1] inverse_temperatures,
-    bint temperature_per_document,
-    const double[::1] factors,
-    double tol,
-    intptr_t max_iter,
-    double drop_tol,
+    priors,
+    temperatures,
+    limits,
+    sampling,
     const int[::1] stop,
-    const unsigned char[::1] sampled,
-    const double[::1] totals,
-    const double[:, ::1] untempered_prior,
-    const intptr_t[::1] prior_rows,
-    uint64_t seed,
-    intptr_t n_burn_in,
-    intptr_t n_kept,
-    floating[:, ::1] gamma,
+    const double[::1] factors,
     bint want_statistics,
+    floating[:, ::1] gamma,
     double[::1] bounds,
 ):
     """Optimise the (tempered) bound of each document over gamma and phi.
 
     The struct ``lda_block`` in ``_blocks.h`` describes the arguments, but empty arrays
-    stand for its NULL; for ``documents`` and ``topics`` see `describe`.  ``gamma`` has
-    initial values, and receives the optimum.  ``bounds`` is an output, too.
+    stand for its NULL.  For ``documents`` and ``topics`` see `describe`; the latter are
+    followed by the totals and the digamma totals.  ``priors`` are the tempered and the
+    untempered priors of documents, and the row of each document; ``temperatures`` the
+    inverse temperatures, and whether each document has its own; ``limits`` are tol,
+    max_iter and drop_tol; and ``sampling`` are the flags of documents, the seed,
+    n_burn_in and n_kept.  ``gamma`` has initial values, and receives the optimum.
+    ``bounds`` is an output, too.
 
     Returns
     -------
@@ -358,29 +353,31 @@ def local_step(
     """
     cdef lda_block block
     cdef intptr_t d, longest = 0
+    cdef const double[::1] totals, digamma_totals, inverse_temperatures
+    cdef const double[:, ::1] doc_topic_prior, untempered_prior
+    cdef const intptr_t[::1] prior_rows
+    cdef const unsigned char[::1] sampled
     dtype = np.float32 if floating is float else np.float64
+    *topics, totals, digamma_totals = topics
     describe(&block, documents, topics, gamma)
+    doc_topic_prior, untempered_prior, prior_rows = priors
+    inverse_temperatures, block.temperature_per_document = temperatures
+    block.tol, block.max_iter, block.drop_tol = limits
+    sampled, block.seed, block.n_burn_in, block.n_kept = sampling
     for d in range(block.n_documents):
         longest = max(longest, block.starts[d + 1] - block.starts[d])
     block.longest = longest + SIMD_BYTES // <intptr_t>sizeof(float)
-    block.temperature_per_document = temperature_per_document
     forced = forced_routes()
     block.all_abreast, block.all_alone = "abreast" in forced, "alone" in forced
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0, 0]
     block.inverse_temperatures = &inverse_temperatures[0]
     block.factors = &factors[0]
-    block.tol = tol
-    block.max_iter = max_iter
-    block.drop_tol = drop_tol
     block.stop = &stop[0]
     block.sampled = &sampled[0] if sampled.shape[0] else NULL
     block.totals = &totals[0]
     block.untempered_prior = &untempered_prior[0, 0]
     block.prior_rows = &prior_rows[0] if prior_rows.shape[0] else NULL
-    block.seed = seed
-    block.n_burn_in = n_burn_in
-    block.n_kept = n_kept
     block.bounds = &bounds[0] if bounds.shape[0] else NULL
     block.n_sections = _n_sections(&block)
     block.n_iterations = block.n_in_lanes = block.n_in_chains = 0
@@ -393,7 +390,7 @@ def local_step(
     statistics = None
     if want_statistics:
         statistics = rows_array[: block.n_words]
-        if sampled.shape[0] or temperature_per_document:
+        if sampled.shape[0] or block.temperature_per_document:
             own = np.empty if sampled.shape[0] else np.zeros
             statistics = aligned(own, (block.n_words, block.width), dtype)
         sums = statistics

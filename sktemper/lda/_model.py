@@ -423,26 +423,20 @@ class LDAModel(ConjugateModel):
         if request.local_init is not None:
             gamma[...] = request.local_init
         bounds = np.empty(n_rows if "bound" in request.want else 0)
+        documents, topics = prepared.topics.block_parts(block)
+        alpha = self._tempered_priors(prepared, request)
+        inverse_temperatures = np.array(powers.local, dtype=np.float64, ndmin=1)
         n_iterations, rows = _kernels.local_step(
-            *prepared.topics.block_parts(block),
-            prepared.digamma_totals,
-            self._tempered_priors(prepared, request),
-            np.array(powers.local, dtype=np.float64, ndmin=1),
-            np.ndim(powers.local) > 0,
-            request.factors(n_rows),
-            self.local_tol,
-            self.max_iter,
-            self.drop_tol,
+            documents,
+            (*topics, prepared.totals, prepared.digamma_totals),
+            (alpha, prepared.doc_topic_prior, prepared.prior_rows),
+            (inverse_temperatures, np.ndim(powers.local) > 0),
+            (self.local_tol, self.max_iter, self.drop_tol),
+            (sampled, request.seed, N_BURN_IN, N_KEPT),
             self.stop,
-            sampled,
-            prepared.totals,
-            prepared.doc_topic_prior,
-            prepared.prior_rows,
-            request.seed,
-            N_BURN_IN,
-            N_KEPT,
-            gamma,
+            request.factors(n_rows),
             "statistics" in request.want,
+            gamma,
             bounds,
         )
         if n_iterations < 0:

@@ -107,8 +107,6 @@ static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
 LOOP void NAME(lda_count_pairs)(const lda_block *block)
 {
     intptr_t *places = NAME(places_of)(block, block->section);
-    for (intptr_t v = 0; v < block->n_words; v++)
-        places[v] = 0;
     for (intptr_t i = block->first; i < block->end; i++)
         for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++)
             places[block->slots[n]] += !(block->sampled && block->sampled[i]);

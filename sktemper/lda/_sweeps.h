@@ -86,12 +86,14 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 /* PLACES: elements of a vector of the instruction set.  PARTS: vectors of a row of a panel.
  * MOST: panels that a sweep processes at once; more would not fit into registers.  ROWS: rows
  * that it processes at once.  Without vectors, all of this has a REAL for a vector. */
+#define PLACES ((int)(sizeof(VECTOR) / sizeof(REAL)))
+#define PARTS (SIMD_BYTES / (int)sizeof(VECTOR))
+#define MOST (PLACES > 1 ? (int)sizeof(VECTOR) / 16 : 1)
+#define ROWS (PLACES > 1 ? PLACES : 4)
+#define FEW (ROWS < 4 ? ROWS : 4)
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
-#define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
-#define MOST (VECTOR_BYTES / 16)
-#define ROWS PLACES
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
 typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
@@ -131,9 +133,6 @@ ALWAYS_INLINE void NAME(sums_of)(VECTOR *v, int n, REAL *sums)
 #else
 #define VECTOR REAL
 #define MASK INTEGER
-#define PLACES 1
-#define MOST 1
-#define ROWS 4
 static inline REAL NAME(ratios_of)(REAL counts, REAL mass, INTEGER *underflown)
 {
     *underflown |= !(mass > TINY_MASS) && counts > 0;
@@ -145,8 +144,6 @@ static inline void NAME(sums_of)(VECTOR *v, int n, REAL *sums)
     memcpy(sums, v, (size_t)n * sizeof(REAL));
 }
 #endif
-#define FEW (ROWS < 4 ? ROWS : 4)
-#define PARTS (SIMD_BYTES / (int)sizeof(VECTOR))
 
 /* Processes the words n .. n + m of a sweep: computes their masses, and adds ratio * row to the
  * sums while the rows are in the first cache.  Words after the end of the document have zero

@@ -163,13 +163,6 @@ static void NAME(normalise_row)(const lda_block *block, REAL *restrict row)
     }
 }
 
-/* The mean of a topic-word distribution for a word. */
-static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict row)
-{
-    NAME(lambda_row)(block, slot, block->scratch.double_scratch);
-    NAME(normalise_row)(block, row);
-}
-
 /* u[words] += factor * rows, and totals += factor * sum of rows; u has the shape
  * (., n_topics), and rows have the shape (n_words, width). */
 LOOP void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
