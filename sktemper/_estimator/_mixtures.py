@@ -1,5 +1,6 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from ..moves import NoMoves
 from ._choices import choices_of
 from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
-from ._estimator import Estimator
+from ._estimator import Estimator, TemperedEstimator
 from ._problems import weights_of_rows
 from ._streams import alarms, clear_memory, prevalence, renewals
 
@@ -331,6 +332,9 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         """
         parameters = {"sample_weight": sample_weight, "X_val": X_val, "labels": labels}
         return self.fit(X, y, **parameters).labels_
+
+    # DensityMixin.score does nothing
+    score: Callable[..., float] = TemperedEstimator.score
 
     @property
     def labels_(self) -> np.ndarray:
