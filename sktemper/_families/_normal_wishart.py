@@ -491,8 +491,8 @@ class Spherical(Diagonal):
         return np.repeat(np.asarray(value)[..., None], self.n_features, axis=-1)
 
 
-class Tied:
-    """Mixin of types with one matrix for all components, the mean of their matrices.
+class TiedFull(Covariance):
+    """A full matrix for all components, the mean of their matrices.
 
     Attributes
     ----------
@@ -500,7 +500,8 @@ class Tied:
         Covariance type of one component.
     """
 
-    is_common = True
+    is_common, single = True, Covariance
+    centred = Diagonal.centred
 
     def matrices(self, covariances):
         return super().matrices(self.each(covariances))
@@ -517,13 +518,6 @@ class Tied:
 
     def common(self, values):
         return values.sum()
-
-
-class TiedFull(Tied, Covariance):
-    """A full matrix for all components."""
-
-    single = Covariance
-    centred = Diagonal.centred
 
     def outer(self, factors, vectors):
         """Return the mean of ``factor * v v^T`` over the components."""

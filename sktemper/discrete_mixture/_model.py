@@ -57,10 +57,7 @@ def auto_feature_prior(X, n_components, sample_weight=None):
     The pairs of a row are weighted by its number of tokens.  The concentration is 0.1
     if no row has two tokens, or if some counts are fractions.
     """
-    X = sparse.csr_array(X, dtype=np.float64)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = MultinomialFamily(X.shape[1]).block(X)
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     tokens = np.asarray(X.sum(axis=1)).ravel()
     has_pairs = (tokens >= 2.0) & (weight > 0.0)
@@ -418,8 +415,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
 
-    def deviations(self, X, sample_weight):
-        return deviations_of_counts(X, sample_weight)
+    deviations = staticmethod(deviations_of_counts)
 
     def initial_hyper(self, X, sample_weight=None):
         sizes = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()

@@ -9,9 +9,9 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import logit
 from sklearn import config_context
-from sklearn.utils import check_array
 
 from .._families._family import Natural
+from .._utils._validation import checked_floats
 from ..model import Stopped
 from . import _kernels
 
@@ -165,13 +165,7 @@ def inclusion_probabilities(values, n_components, name):
     ``name`` is that of the parameter, for error messages.
     """
     with config_context(array_api_dispatch=False):  # which refuses a number
-        values = check_array(
-            values,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_min_samples=0,
-            input_name=name,
-        )
+        values = checked_floats(values, name, ensure_min_samples=0)
     if values.shape not in ((), (1,), (n_components,)):
         raise ValueError(
             f"{name} has shape {values.shape}; expected one inclusion probability for "
@@ -228,24 +222,18 @@ def filled(X):
     missing = np.isnan(rows)
     if not missing.any():
         return rows
-    return np.where(missing, column_means(rows), rows)
+    return np.where(missing, column_means(rows, np.ones(len(rows))), rows)
 
 
-def column_means(rows, weight=None):
+def column_means(rows, weight):
     """Return the means of the known values of columns; 0 for columns without values."""
-    weight = np.ones(len(rows)) if weight is None else weight
     present = ~np.isnan(rows)
     counts = weight @ present
     return (weight @ np.where(present, rows, 0.0)) / np.where(counts > 0, counts, 1.0)
 
 
-def centred(rows, weight=None):
-    return rows - column_means(rows, weight)
-
-
-def mean_square(rows, weight=None):
+def mean_square(rows, weight):
     """Return the mean square of the known values, or 0 if no value is known."""
-    weight = np.ones(len(rows)) if weight is None else weight
     present = ~np.isnan(rows)
     count = float(weight @ present.sum(axis=1))
     squares = np.where(present, rows, 0.0) ** 2

@@ -33,7 +33,7 @@ from ._inference import (
     Inference,
     PreparedComponents,
     Samples,
-    centred,
+    column_means,
     inclusion_probabilities,
     mean_square,
     sample_rows,
@@ -207,16 +207,15 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        rows, weight = sample_rows(X), None
-        if sample_weight is not None:
-            weight = sample_weight[:: sample_step(X)]
+        rows, step = sample_rows(X), sample_step(X)
+        weight = np.ones(len(rows)) if sample_weight is None else sample_weight[::step]
         component_variance = self.component_variance
         if component_variance is None:
             expected = self.inclusion_probability.sum()
             component_variance = self._not_zero(mean_square(rows, weight) / expected)
         noise_variance = self.noise_variance
         if noise_variance is None:
-            noise_variance = mean_square(centred(rows, weight), weight)
+            noise_variance = mean_square(rows - column_means(rows, weight), weight)
             noise_variance = self._not_zero(noise_variance)
         return Hyper(noise_variance, component_variance, self.inclusion_probability)
 

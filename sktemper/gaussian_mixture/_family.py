@@ -325,7 +325,7 @@ class TiedFamily(GaussianFamily):
     components, followed by means over the components of the second moments and of the
     degrees of freedom.
 
-    The parameters are those of `GaussianFamily`; the covariance is of a `Tied` type.
+    The parameters are those of `GaussianFamily`; the covariance is `TiedFull`.
     """
 
     #: Class of `alone`.

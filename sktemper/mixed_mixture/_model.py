@@ -1,5 +1,7 @@
 """Mixture of tables with columns of several kinds, as a `ConjugateModel`."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp, xlogy
 
@@ -7,7 +9,7 @@ from .._contract import tenth_of_rows
 from .._families._counts import CategoricalFamily, PoissonFamily
 from .._families._critical import MixturePartition
 from .._families._dirichlet import log_draws
-from .._families._family import VALUES_OF_BLOCK, MomentRows, ProductFamily
+from .._families._family import VALUES_OF_BLOCK, Family, Tables
 from .._families._mixture import MixtureModel
 from .._families._normal_gamma import NormalGammaFamily
 from .._families._normal_wishart import LOG_2_PI
@@ -19,10 +21,43 @@ from ._columns import WITH_INTERVALS
 LOG_FACTORIALS = gammaln(np.arange(256) + 1.0)
 
 
-class MixedFamily(ProductFamily):
+@dataclass(frozen=True)
+class MomentRows:
+    """Block of a `MixedFamily`: moments of rows, and values for each row.
+
+    Attributes
+    ----------
+    moments : ndarray of shape (n_rows, n_natural)
+    log_base : ndarray of shape (n_rows,)
+        Part of the log-likelihood that all components share.
+    known : ndarray of shape (n_rows,)
+        Numbers of values that are not missing.
+    log_support : ndarray of shape (n_rows,)
+        0, or -inf for a row of density 0, which counts as missing in fits.
+    """
+
+    moments: np.ndarray
+    log_base: np.ndarray
+    known: np.ndarray
+    log_support: np.ndarray
+
+    @property
+    def shape(self):
+        return self.moments.shape
+
+    def __len__(self):
+        return len(self.moments)
+
+    def __getitem__(self, rows):
+        return MomentRows(*(values[rows] for values in vars(self).values()))
+
+
+class MixedFamily(Family):
     """Family of rows of options, counts and normal values.
 
-    The values of a row are independent given the component.
+    The values of a row are independent given the component.  The natural parameters of
+    the families of options, counts and normal values follow one another, and A is the
+    sum of their log normalisers.
 
     Parameters
     ----------
@@ -63,7 +98,13 @@ class MixedFamily(ProductFamily):
             parts.append(PoissonFamily(len(self.counts)))
         if len(self.normals):
             parts.append(NormalGammaFamily(len(self.normals)))
-        super().__init__(parts)
+        self.parts = tuple(parts)
+        ends = np.cumsum([part.n_natural for part in self.parts])
+        super().__init__(int(ends[-1]))
+        self.slices = [
+            slice(int(end) - part.n_natural, int(end))
+            for part, end in zip(self.parts, ends, strict=True)
+        ]
 
     @staticmethod
     def _option_numbers(column):
@@ -99,7 +140,21 @@ class MixedFamily(ProductFamily):
         }
         return [next(found[column.part]) for column in self.columns]
 
+    def each(self, *arrays):
+        """Yield each part with its columns of each array."""
+        for part, own in zip(self.parts, self.slices, strict=True):
+            yield part, *(array[:, own] for array in arrays)
+
     # -- data --------------------------------------------------------------------------
+    def moments(self, block):
+        return block.moments
+
+    def log_base(self, block):
+        return block.log_base
+
+    def n_observed(self, block):
+        return block.known
+
     def block(self, rows):
         rows = np.asarray(rows, dtype=np.float64)
         moments = np.empty((len(rows), self.n_natural))
@@ -169,6 +224,38 @@ class MixedFamily(ProductFamily):
         spread = np.sqrt((weight * values**2).sum(axis=0) / totals)
         spread[: options.shape[1]] = 0.5
         return values / np.where(spread > 0, spread, 1.0)
+
+    # -- the distribution of the parameters --------------------------------------------
+    def parts_of_kernel(self):
+        found = [part.parts_of_kernel() for part in self.parts]
+        if None in found:
+            return None
+        kinds, sizes = zip(*found, strict=True)
+        return np.concatenate(kinds), np.concatenate(sizes)
+
+    def log_normaliser(self, parameters):
+        return sum(part.log_normaliser(own) for part, own in self.each(parameters))
+
+    def expected(self, parameters):
+        return np.hstack([part.expected(own) for part, own in self.each(parameters)])
+
+    def fisher_product(self, parameters, change):
+        both = self.each(parameters, change)
+        return np.hstack([part.fisher_product(own, along) for part, own, along in both])
+
+    def is_valid(self, parameters):
+        return all(part.is_valid(own) for part, own in self.each(parameters))
+
+    def draws(self, parameters, random):
+        return np.hstack([p.draws(own, random) for p, own in self.each(parameters)])
+
+    # -- local steps -------------------------------------------------------------------
+    def log_predictive(self, block, tables, log_weights=0.0):
+        logs = np.zeros((len(block), len(tables.parameters)))
+        logs += log_weights + np.reshape(block.log_base + block.log_support, (-1, 1))
+        for part, moments, own in self.each(block.moments, tables.parameters):
+            logs += part.log_predictive(moments, Tables(None, own))
+        return logs
 
 
 def logarithms(values):
