@@ -405,24 +405,9 @@ class Inference:
         Return likelihoods, scores and bounds of the rows, and the number of all sweeps.
         """
         noise, prior = self.hyper.noise_variance, self.hyper.inclusion_probability
-        likelihoods, scores, bounds, n_iterations = self._optimise(
-            nu, cooled and self.model.local_cooling is not None
-        )
-        squares = self.block.squares / (2 * noise)
-        likelihoods -= squares
-        scores -= squares
-        scores += np.log1p(-prior).sum()
-        normalisers = self.block.observed * (0.5 * math.log(2 * math.pi * noise))
-        bounds += self.powers.local * (scores - normalisers)
-        return likelihoods, scores, bounds, n_iterations
-
-    def _optimise(self, nu, cooled):
-        """Optimise nu in place; return likelihoods, scores, entropies and sweeps."""
-        model = self.model
-        powers = np.asarray(self.powers.local, dtype=float)
-        outcomes = [np.empty(len(nu)) for _ in range(3)]
-        prior_logits = logit(self.hyper.inclusion_probability)
-        n_iterations = 0
+        model, powers = self.model, np.asarray(self.powers.local, dtype=float)
+        outcomes = likelihoods, scores, bounds = np.empty((3, len(nu)))
+        prior_logits, n_iterations = logit(prior), 0
         for rows, gram, diagonal, per_sample in self.couplings:
             offsets = prior_logits - 0.5 * diagonal
             heats = np.maximum(0.5 * diagonal.max(axis=1), 1.0)
@@ -435,7 +420,7 @@ class Inference:
                 per_sample,
                 np.atleast_1d(powers[rows] if powers.ndim else powers),
                 powers.ndim > 0,
-                heats if cooled else np.ones_like(heats),
+                heats if cooled and model.local_cooling else np.ones_like(heats),
                 model.local_cooling or 1.0,
                 model.tol,
                 model.max_iter,
@@ -448,4 +433,10 @@ class Inference:
             if not isinstance(rows, slice):
                 for whole, part in zip((nu, *outcomes), parts, strict=True):
                     whole[rows] = part
-        return *outcomes, n_iterations
+        squares = self.block.squares / (2 * noise)
+        likelihoods -= squares
+        scores -= squares
+        scores += np.log1p(-prior).sum()
+        normalisers = self.block.observed * (0.5 * math.log(2 * math.pi * noise))
+        bounds += self.powers.local * (scores - normalisers)
+        return likelihoods, scores, bounds, n_iterations
