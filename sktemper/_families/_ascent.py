@@ -167,16 +167,15 @@ class ProductAscent(KernelAscent):
         )
 
 
-def ascent_of_mixture(model, block, row_weight):
-    """Return an ascent on a block, or None if it has too many rows.
+def ascent_of(model, block, row_weight, kernel, n_rows, n_values):
+    """Return an ascent on a block, or None if it has too many rows or values.
 
-    It uses the kernel if the model has it and no method of the model is replaced.
+    ``kernel`` is a class of ascents, or None.  It is used if the model has kernels and
+    no method of the model is replaced.
     """
-    n_values = block.nnz if sparse.issparse(block) else math.prod(block.shape)
-    if model.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(model)):
-        has_room = n_values <= MOST_VALUES
-        return ProductAscent(model, block, row_weight) if has_room else None
-    has_room = block.shape[0] <= model.block_size
+    if kernel and model.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(model)):
+        return kernel(model, block, row_weight) if n_values <= MOST_VALUES else None
+    has_room = n_rows <= model.block_size
     return MixtureAscent(model, block, row_weight) if has_room else None
 
 

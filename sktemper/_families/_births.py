@@ -118,9 +118,8 @@ def axes(coordinates, weight):
         values = weight[:, None] * (coordinates @ leading - mean @ leading)
         leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
         leading, _ = np.linalg.qr(leading)
-    missing = (
-        _kernels.AXES - leading.shape[1]
-    )  # positive if there are fewer coordinates
+    # positive if there are fewer coordinates
+    missing = _kernels.AXES - leading.shape[1]
     return np.concatenate([leading, start[:, _kernels.AXES - missing :]], axis=1)
 
 

@@ -1,6 +1,6 @@
 """Log partition function of samples with different numbers of observations."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -53,17 +53,18 @@ def _merged(X, weight):
     return X[rows], np.bincount(places, weight, len(weight))[rows]
 
 
-class Counts(NamedTuple):
-    """Sample of rows of counts, without empty rows."""
-
-    X: Any  # CSR; counts divided by ``largest``, so that sums and products stay finite
-    weight: np.ndarray  # number of times that each row counts, (n_rows,)
-    tokens: np.ndarray  # sums of the rows of ``X``, (n_rows,)
-    largest: float  # the largest count of the sample
-
-
 def sample_counts(X, sample_weight):
-    """Return the `Counts` of an even sample, or None if no row has tokens."""
+    """Return an even sample of rows of counts without empty rows, or None if all are.
+
+    Returns
+    -------
+    X : csr_array
+        Counts divided by ``largest``, so that sums and products stay finite.
+    weight, tokens : ndarray of shape (n_rows,)
+        Number of times that each row counts, and sums of the rows of ``X``.
+    largest : float
+        The largest count of the sample.
+    """
     X, weight = even_sample(X, sample_weight)
     largest = float(X.data.max(initial=0.0))
     if not largest > 0.0:
@@ -75,7 +76,7 @@ def sample_counts(X, sample_weight):
         return None
     if not filled.all():
         X, weight, tokens = X[filled], weight[filled], tokens[filled]
-    return Counts(X, weight, tokens, largest)
+    return X, weight, tokens, largest
 
 
 def effective_rows(weight):

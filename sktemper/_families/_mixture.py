@@ -1,6 +1,7 @@
 """Mixtures of components that have conjugate priors."""
 
 import copy
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
-from ._ascent import ascent_of_mixture
+from ._ascent import ProductAscent, ascent_of
 from ._births import USED, BirthPlaces, Search, split_merge
 from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
@@ -392,7 +393,9 @@ class MixtureModel(NaturalModel):
 
     def ascent(self, block, hyper, row_weight=None) -> Ascent | None:
         """Return an `Ascent` on a block, or None if it has too many rows."""
-        return ascent_of_mixture(self, block, row_weight)
+        n_values = block.nnz if sparse.issparse(block) else math.prod(block.shape)
+        sizes = block.shape[0], n_values
+        return ascent_of(self, block, row_weight, ProductAscent, *sizes)
 
     def fisher_product(self, globals_, vector) -> np.ndarray:
         """Return the Fisher information of q(weights, components) times ``vector``."""

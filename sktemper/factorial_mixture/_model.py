@@ -11,12 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._contract import LocalStep, Powers, Request, tenth_of_rows
-from .._families._ascent import (
-    DONE_BY_KERNEL,
-    MOST_VALUES,
-    KernelAscent,
-    MixtureAscent,
-)
+from .._families._ascent import KernelAscent, ascent_of
 from .._families._family import VALUES_OF_BLOCK, NaturalModel, rate_to_zero
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
@@ -440,18 +435,12 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def ascent(self, block, hyper, row_weight=None):
-        has_room = len(block.values) <= self.block_size
-        if self._kind_of_ascent(block) is FactorialAscent:
-            has_room = block.values.size <= MOST_VALUES
-        return self.ascent_on(block, row_weight) if has_room else None
+        n_rows, n_columns = block.values.shape
+        return self.ascent_on(block, row_weight, n_rows, n_rows * n_columns)
 
-    def ascent_on(self, block, row_weight=None):
-        """Return an ascent on any number of rows, by the kernel if possible."""
-        return self._kind_of_ascent(block)(self, block, row_weight)
-
-    def _kind_of_ascent(self, block):
-        by_kernel = self.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(self))
-        by_kernel = by_kernel and block.missing is None
-        return FactorialAscent if by_kernel else MixtureAscent
+    def ascent_on(self, block, row_weight=None, n_rows=0, n_values=0):
+        """Return an ascent, by default on any number of rows."""
+        kernel = FactorialAscent if block.missing is None else None
+        return ascent_of(self, block, row_weight, kernel, n_rows, n_values)
 
     propose_birth = replace_components
