@@ -8,60 +8,11 @@
  * and a whole table does not. */
 
 #define PANEL (PANEL_BYTES / (intptr_t)sizeof(REAL))
-/* Number of pairs that are added at once, and largest number in one partial sum, because the
- * rounding error of a sum grows with the number of its terms. */
-#define AT_ONCE 4
+/* Largest number of pairs in one partial sum, because the rounding error of a sum grows with
+ * the number of its terms. */
 #define MOST_ADDED 512
-
-#ifdef VECTOR_BYTES
-#define VECTOR NAME(panel_vector)
-typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
-#else
-#define VECTOR REAL
-#endif
-#define N_VECTORS ((int)(PANEL_BYTES / sizeof(VECTOR)))
-
-/* Computes the sum of factor times row over some pairs.  Writes the sum to `out` if `first` is
- * set, and adds it to `out` otherwise. */
-static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict others,
-                                   const REAL *restrict factors,
-                                   const REAL *restrict panel, int first,
-                                   REAL *restrict out)
-{
-    const VECTOR *restrict rows = (const VECTOR *)panel;
-    VECTOR *restrict to = (VECTOR *)out;
-    const VECTOR zero = {0};
-    VECTOR sums[N_VECTORS];
-    intptr_t k = 0;
-    UNROLLED
-    for (int i = 0; i < N_VECTORS; i++)
-        sums[i] = zero;
-    for (; k + AT_ONCE <= n_pairs; k += AT_ONCE) {
-        const VECTOR *restrict a = rows + (intptr_t)others[k] * N_VECTORS;
-        const VECTOR *restrict b = rows + (intptr_t)others[k + 1] * N_VECTORS;
-        const VECTOR *restrict c = rows + (intptr_t)others[k + 2] * N_VECTORS;
-        const VECTOR *restrict d = rows + (intptr_t)others[k + 3] * N_VECTORS;
-        const REAL fa = factors[k], fb = factors[k + 1];
-        const REAL fc = factors[k + 2], fd = factors[k + 3];
-        UNROLLED
-        for (int i = 0; i < N_VECTORS; i++)
-            sums[i] += (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
-    }
-    for (; k < n_pairs; k++) {
-        const VECTOR *restrict a = rows + (intptr_t)others[k] * N_VECTORS;
-        const REAL fa = factors[k];
-        UNROLLED
-        for (int i = 0; i < N_VECTORS; i++)
-            sums[i] += fa * a[i];
-    }
-    UNROLLED
-    for (int i = 0; i < N_VECTORS; i++) {
-        if (first)
-            to[i] = sums[i];
-        else
-            to[i] += sums[i];
-    }
-}
+#define MOST_VECTORS ((int)(PANEL_BYTES / sizeof(VECTOR)))
+#include "entry_sums.h"
 
 /* Writes the sums over the pairs of each row.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(pair_sums)(pairs_block *block)
@@ -80,8 +31,9 @@ LOOP int NAME(pair_sums)(pairs_block *block)
                 const intptr_t n = left < MOST_ADDED ? left : MOST_ADDED;
                 if (*block->stop)
                     return -1;
-                NAME(add_pairs)(n, block->others + next, factors + next, panel,
-                                next == start, sums + row * PANEL);
+                NAME(sum_entries)(MOST_VECTORS, 0, n, block->others + next, factors + next,
+                                  factors, panel, PANEL, next != start,
+                                  sums + row * PANEL, NULL);
                 next += n;
             } while (next < end);
         }

@@ -2,19 +2,15 @@
  * panels: the sums of a panel stay in registers during the loop over the ratings of a row,
  * and a packed panel of all rows stays in the cache of a core. */
 
-/* Number of elements of a SIMD vector (SUM_LANES), maximum number of vectors in a row of a
- * panel (MOST_VECTORS), and number of ratings that are added at once (AT_ONCE). */
+/* Maximum number of vectors in a row of a panel (MOST_VECTORS), and number of elements of a
+ * vector (SUM_LANES). */
 #ifdef VECTOR_BYTES
-#define VECTOR NAME(sums_vector)
 #define MOST_VECTORS (VECTOR_BYTES == 64 ? 5 : 3)
-typedef REAL VECTOR
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #else
-#define VECTOR REAL
 #define MOST_VECTORS 5
 #endif
+#include "entry_sums.h"
 #define SUM_LANES ((intptr_t)(sizeof(VECTOR) / sizeof(REAL)))
-#define AT_ONCE 4
 /* Largest number of ratings of a partial sum.  Partial sums are added in float64. */
 #define MOST_ADDED 256
 #define PANEL_COLUMNS (MOST_VECTORS * SUM_LANES)
@@ -28,68 +24,21 @@ typedef struct {
     REAL sums[PANEL_COLUMNS], weighted[PANEL_COLUMNS];
 } NAME(panel);
 
-/* Returns the row of the panel for one item, or for one user if the sums are of items. */
-ALWAYS_INLINE const VECTOR *NAME(panel_row)(const NAME(panel) *panel, int32_t other)
-{
-    return (const VECTOR *)(panel->rows + (intptr_t)other * panel->stride);
-}
-
-/* Writes the sums of a panel with n vectors over some ratings.  If `both` is set, also writes
- * the sums weighted by factors times values.  Each call passes constants for n and `both`, so
- * that the sums stay in registers. */
-ALWAYS_INLINE void NAME(add_vectors)(const int n, const int both, intptr_t n_ratings,
-                                     const int32_t *restrict others,
-                                     const REAL *restrict factors,
-                                     const REAL *restrict weighted, NAME(panel) *panel)
-{
-    const VECTOR zero = {0};
-    VECTOR sum[MOST_VECTORS], other[MOST_VECTORS];
-    intptr_t k = 0;
-    UNROLLED
-    for (int i = 0; i < n; i++)
-        sum[i] = other[i] = zero;
-    for (; k + AT_ONCE <= n_ratings; k += AT_ONCE) {
-        const VECTOR *const a = NAME(panel_row)(panel, others[k]);
-        const VECTOR *const b = NAME(panel_row)(panel, others[k + 1]);
-        const VECTOR *const c = NAME(panel_row)(panel, others[k + 2]);
-        const VECTOR *const d = NAME(panel_row)(panel, others[k + 3]);
-        const REAL *f = factors + k, *y = weighted + k;
-        UNROLLED
-        for (int i = 0; i < n; i++)
-            sum[i] += (f[0] * a[i] + f[1] * b[i]) + (f[2] * c[i] + f[3] * d[i]);
-        UNROLLED
-        for (int i = 0; both && i < n; i++)
-            other[i] += (y[0] * a[i] + y[1] * b[i]) + (y[2] * c[i] + y[3] * d[i]);
-    }
-    for (; k < n_ratings; k++) {
-        const VECTOR *const a = NAME(panel_row)(panel, others[k]);
-        UNROLLED
-        for (int i = 0; i < n; i++)
-            sum[i] += factors[k] * a[i];
-        UNROLLED
-        for (int i = 0; both && i < n; i++)
-            other[i] += weighted[k] * a[i];
-    }
-    UNROLLED
-    for (int i = 0; i < n; i++) {
-        *(VECTOR *)(panel->sums + i * SUM_LANES) = sum[i];
-        if (both)
-            *(VECTOR *)(panel->weighted + i * SUM_LANES) = other[i];
-    }
-}
-
 /* Replaces the sums of a panel by the sums over some ratings. */
 static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
                                      const REAL *factors, const REAL *weighted,
                                      NAME(panel) *panel)
 {
-/* This is a macro, because each call of `add_vectors` needs a constant number of vectors. */
+/* These are macros, because each call of `sum_entries` needs a constant number of vectors. */
+#define SUM(n, both)                                                                   \
+    NAME(sum_entries)(n, both, n_ratings, others, factors, weighted, panel->rows,      \
+                      panel->stride, 0, panel->sums, panel->weighted)
 #define CASE(n)                                                                        \
     case n:                                                                            \
         if (panel->is_weighted)                                                        \
-            NAME(add_vectors)(n, 1, n_ratings, others, factors, weighted, panel);      \
+            SUM(n, 1);                                                                 \
         else                                                                           \
-            NAME(add_vectors)(n, 0, n_ratings, others, factors, weighted, panel);      \
+            SUM(n, 0);                                                                 \
         break;
     switch (panel->n_vectors) {
         CASE(1)
