@@ -186,9 +186,10 @@ class FactorizationModel(ConjugateModel):
     float64.  The kernels compute with numbers of the type ``dtype``, and the table of
     the items has the shape ``table_shape``.  For the users of a fit, whose parameters
     are arrays with the widths ``user_widths``, and whose entries consist of
-    ``entry_names``, it defines ``shares(prepared, query, item)``: the contribution of
-    each entry of one user to the score of an item, see `QueryUsers`.  A score is a
-    product of two vectors of length ``vector_width``.
+    ``entry_names``, it defines ``users_of_block(block, prepared)``, which returns a
+    tuple of these arrays and `UserEntries`; and ``shares(prepared, query, item)``: the
+    contribution of each entry of one user to the score of an item, see `QueryUsers`.  A
+    score is a product of two vectors of length ``vector_width``.
     """
 
     watches_bound = True

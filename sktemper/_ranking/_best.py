@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._simd.special import multiply, packed_columns
+from .._utils._linalg import tiled_matmul
 from .._utils._tasks import Pool, Task
 from . import _kernels
 
@@ -211,6 +212,11 @@ def products(users, items):
     out = np.empty((len(items), len(users)), items.dtype)
     multiply(items, packed_columns(users.T), out)
     return out.T
+
+
+def scores_of_all(users, items):
+    """Return products of users and all items, in the dtype of the users."""
+    return tiled_matmul(users, np.ascontiguousarray(items.T, dtype=users.dtype))
 
 
 def _for_each(function, pieces, n_jobs, stop):

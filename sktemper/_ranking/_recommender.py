@@ -196,11 +196,10 @@ MOST_PANEL_BYTES = 2**24
 class RecommenderMixin:
     """Mixin for estimators whose scores are products of user and item vectors.
 
-    An estimator must define `_users_of_block`, and `_item_vectors`, which returns an
-    ndarray of shape (n_items, width) with contiguous rows.  By default, the vectors of
-    users are the first array that `_users_of_block` returns.  The model is a
-    `FactorizationModel`, which also describes the arrays of users, and computes what
-    `explain` shows.
+    An estimator must define `_item_vectors`, which returns an ndarray of shape
+    (n_items, width) with contiguous rows.  By default, the vectors of users are the
+    first of their arrays.  The model is a `FactorizationModel`, which computes and
+    describes these arrays, and what `explain` shows.
 
     Parameters
     ----------
@@ -244,18 +243,6 @@ class RecommenderMixin:
     @property
     def _n_features_out(self):
         return self._state().hyper.n_components
-
-    def _checked_factors(self, X):
-        """Return factors of users as a valid array; raise if their number differs."""
-        self._check_fitted()
-        X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but there are {self._n_features_out} "
-                "components."
-            )
-        check_values(X, self.state_.dtype)
-        return X
 
     # -- recommendations ---------------------------------------------------------------
     def recommend(
@@ -314,7 +301,7 @@ class RecommenderMixin:
         query, items, scores, _ = self._recommended(
             X, n_items, exclude_seen, exclude, output
         )
-        return self._shown(query, items, {"score": scores}, output)
+        return shown(self, query, items, {"score": scores}, output)
 
     def item_scores(self, X: Any) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
@@ -364,27 +351,6 @@ class RecommenderMixin:
         )
         return query, *found
 
-    def _shown(self, query, items, columns, output):
-        if output is None and not query.by_name:
-            return (items, *columns.values())
-        heads = {"user": query.labels, "item": items}
-        return self._table_of_items(output or "pandas", heads, columns)
-
-    def _table_of_items(self, output, heads, columns):
-        """Return a table with a row for each item that was found.
-
-        ``heads`` has the labels of rows, and the items, -1 if none is left.
-        """
-        (row_name, labels), (item_name, items) = heads.items()
-        row, rank = np.nonzero(items >= 0)
-        table = {
-            row_name: labels[row],
-            item_name: self._index("item").names(items[row, rank]),
-            "rank": rank + 1,
-        }
-        table |= {name: column[row, rank] for name, column in columns.items()}
-        return data_frame(output, table)
-
     def similar_items(
         self,
         items: Any,
@@ -421,15 +387,12 @@ class RecommenderMixin:
         _check_n_items(n_items, self.n_features_in_)
         names = _vector_of_labels(items)
         rows = self._index("item").positions(names)
-        vectors = self._directions()
+        vectors = _directions(self)
         starts = np.arange(len(rows) + 1, dtype=np.int64)
         itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
         found, scores, _ = best_items(vectors[rows], vectors, n_items, seen=itself)
         heads = {"item": names, "similar": found}
-        return self._table_of_items(output, heads, {"similarity": scores})
-
-    def _directions(self):
-        return self._cached("directions", lambda: _of_length_one(self.components_.T))
+        return _table_of_items(self, output, heads, {"similarity": scores})
 
     def explain(
         self, user: Any, item: Any, *, output: Literal["pandas", "polars"] = "pandas"
@@ -487,22 +450,10 @@ class RecommenderMixin:
         }
         return data_frame(output, columns)
 
-    # -- hooks of an estimator ---------------------------------------------------------
-    @staticmethod
-    def _users_of_block(model, block, prepared):
-        """Return the posterior parameters and entries of the users of a block.
-
-        The posterior parameters are a tuple of arrays.  The first array must have the
-        vectors of the users, unless `_vectors_of` is overridden.
-        """
-        raise NotImplementedError
-
-    def _vectors_of(self, posteriors):
-        """Return the vectors of users, in the dtype of the fit."""
+    def _user_vectors(self, posteriors=None):
+        """Return the vectors of users, by default of those of the fit."""
+        posteriors = self._fitted_users() if posteriors is None else posteriors
         return posteriors[0].astype(self.state_.dtype, copy=False)
-
-    def _user_vectors(self):
-        return self._vectors_of(self._fitted_users())
 
     # -- a fit -------------------------------------------------------------------------
     _input_tags = {"sparse": True}
@@ -559,7 +510,7 @@ class RecommenderMixin:
     def _finish(self, problem, state):
         """Store posteriors, entries and labels of the users of the training data."""
         prepared = problem.model.prepare(state.globals_, state.hyper)
-        parts = problem.map(self._users_of_block, prepared)
+        parts = problem.map(_users_of_block, prepared)
         self._users_, self._entries_ = _joined(parts, len(problem.data))
         self.user_labels_ = getattr(problem.data, "user_labels", None)
 
@@ -629,10 +580,10 @@ class RecommenderMixin:
             )
         if is_plain and (query := self._query_of_few(users)) is not None:
             return query
-        parts = self._map(users, self._users_of_block)
+        parts = self._map(users, _users_of_block)
         n_users = sum(len(posteriors[0]) for posteriors, _ in parts)
         posteriors, entries = _joined(parts, n_users)
-        vectors = self._vectors_of(posteriors)
+        vectors = self._user_vectors(posteriors)
         labels = None if is_plain else labels_of(users, "user_labels")
         if labels is None:
             labels = np.arange(len(vectors))
@@ -721,7 +672,7 @@ class RecommenderMixin:
         """
         self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
-        self._directions()
+        _directions(self)
         return portable_copy(self, {"_serves": True})
 
     def _pickled_attributes(self):
@@ -784,6 +735,52 @@ def _with_panels(vectors):
     """Return vectors of items, and the same packed, or None if large."""
     is_large = vectors.nbytes > MOST_PANEL_BYTES
     return vectors, None if is_large else packed_columns(vectors.T)
+
+
+def checked_factors(estimator, X):
+    """Return factors of users as a valid array; raise if their number differs."""
+    estimator._check_fitted()
+    X = check_array(X, dtype=[np.float64, np.float32])
+    if X.shape[1] != estimator._n_features_out:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but there are {estimator._n_features_out} "
+            "components."
+        )
+    check_values(X, estimator.state_.dtype)
+    return X
+
+
+def shown(estimator, query, items, columns, output):
+    """Return the items of users with columns of numbers, as arrays or as a table."""
+    if output is None and not query.by_name:
+        return (items, *columns.values())
+    heads = {"user": query.labels, "item": items}
+    return _table_of_items(estimator, output or "pandas", heads, columns)
+
+
+def _table_of_items(estimator, output, heads, columns):
+    """Return a table with a row for each item that was found.
+
+    ``heads`` has the labels of rows, and the items, -1 if none is left.
+    """
+    (row_name, labels), (item_name, items) = heads.items()
+    row, rank = np.nonzero(items >= 0)
+    table = {
+        row_name: labels[row],
+        item_name: estimator._index("item").names(items[row, rank]),
+        "rank": rank + 1,
+    }
+    table |= {name: column[row, rank] for name, column in columns.items()}
+    return data_frame(output, table)
+
+
+def _users_of_block(model, block, prepared):
+    return model.users_of_block(block, prepared)
+
+
+def _directions(estimator):
+    components = estimator.components_
+    return estimator._cached("directions", lambda: _of_length_one(components.T))
 
 
 def _of_length_one(vectors):

@@ -13,11 +13,15 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator._constructors import Training
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._variants import training_constructor
-from .._ranking._best import UserEntries
-from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
+from .._ranking._best import scores_of_all
+from .._ranking._recommender import (
+    QueryUsers,
+    RecommenderMixin,
+    checked_factors,
+    initial_vectors,
+)
 from .._utils._arguments import POSITIVE, Interval, refuse
 from .._utils._csr import plain_entries
-from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import LARGEST_WEIGHT, check_data, largest_value
@@ -215,8 +219,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         scores : ndarray of shape (n_samples, n_items)
             Expected targets, which rank the items.
         """
-        X = self._checked_factors(X)
-        return tiled_matmul(X, self.components_.astype(X.dtype, copy=False))
+        return scores_of_all(checked_factors(self, X), self._item_vectors())
 
     def predict(self, X: DataLike) -> np.ndarray:
         """Return the scores of all items for users: expected targets.
@@ -298,14 +301,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
 
         return self._cached("item_vectors", means)
 
-    @staticmethod
-    def _users_of_block(model, block, prepared):
-        starts = (block.starts - block.starts[0]).astype(np.int64, copy=False)
-        values = np.empty((len(block.items), 2), model.dtype)
-        values[:, 0], values[:, 1] = block.weights, block.targets
-        means = model.factors(block, prepared).astype(model.dtype, copy=False)
-        return (means,), UserEntries(starts, np.array(block.items), values)
-
     def _query_of_few(self, X):
         fitted = vars(self)
         if type(X) is np.ndarray or "feature_names_in_" in fitted:
@@ -321,7 +316,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         starts, items, values = plain
         model = self._fitted_model()
         block = Pairs(starts, items, model.weight_of(values), model.target_of(values))
-        posteriors, entries = self._users_of_block(model, block, self._prepared(model))
+        posteriors, entries = model.users_of_block(block, self._prepared(model))
         labels = np.arange(len(starts) - 1)
         return QueryUsers(posteriors[0], entries, labels, False, posteriors)
 

@@ -22,6 +22,7 @@ from .._families._gaussian import (
     packed,
     unpacked,
 )
+from .._ranking._best import UserEntries
 from .._ranking._measures import MOST_SCORES, ranking_measures
 from .._simd.room import zeros
 from .._utils._cache import LastCall
@@ -414,6 +415,13 @@ class ImplicitFactorizationModel(FactorizationModel):
         if is_empty.any():
             means[is_empty] = hyper.users.mean
         return means
+
+    def users_of_block(self, block, prepared):
+        starts = (block.starts - block.starts[0]).astype(np.int64, copy=False)
+        values = np.empty((len(block.items), 2), self.dtype)
+        values[:, 0], values[:, 1] = block.weights, block.targets
+        means = self.factors(block, prepared).astype(self.dtype, copy=False)
+        return (means,), UserEntries(starts, np.array(block.items), values)
 
     def _check_solved(self, n_indefinite):
         """Raise if a kernel stopped, or if a precision is not positive definite."""

@@ -21,11 +21,13 @@ from .._estimator._variants import (
     svi_plus_constructor,
     training_constructor,
 )
-from .._ranking._best import Rescoring, UserEntries, products
+from .._ranking._best import Rescoring, products, scores_of_all
 from .._ranking._recommender import (
     RecommenderMixin,
+    checked_factors,
     columns_of_pairs,
     initial_vectors,
+    shown,
 )
 from .._utils._arguments import (
     POSITIVE,
@@ -36,7 +38,6 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._cache import read_only
-from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import (
@@ -49,7 +50,6 @@ from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._model import MatrixFactorizationModel
-from ._ratings import Ratings, UserNoise
 
 # -- recommendations of a model of ratings ---------------------------------------------
 #: Values of the parameter ``rank_by`` of `recommend`.
@@ -260,7 +260,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items.
         """
-        X = self._checked_factors(X)
+        X = checked_factors(self, X)
         if user_biases is None:
             prior_mean = self._state().hyper.users.mean
             user_biases = np.full(len(X), prior_mean[self._n_features_out :].sum())
@@ -273,7 +273,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             )
         check_values(user_biases, self.state_.dtype, "user_biases")
         users = np.column_stack([X, user_biases, np.ones_like(user_biases)])
-        return self._ratings(users)
+        return scores_of_all(users, self._item_vectors())
 
     def predict(self, X: DataLike) -> np.ndarray:
         """Return the expected ratings of all items by users.
@@ -289,12 +289,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             Expected ratings of all items, including rated ones.
         """
         users = self._local_parameters(X).astype(self.state_.dtype)
-        return self._ratings(self._vectors_of_means(users))
-
-    def _ratings(self, users):
-        """Return expected ratings of users with the given vectors."""
-        items = np.ascontiguousarray(self._item_vectors().T, dtype=users.dtype)
-        return tiled_matmul(users, items)
+        vectors = self._fitted_model().vectors_of_means(users)
+        return scores_of_all(vectors, self._item_vectors())
 
     def predict_pairs(
         self, pairs: DataLike, return_std: bool = False, *, by_position: bool = False
@@ -340,24 +336,17 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
                 ("user", "item"), columns_of_pairs(pairs), strict=True
             )
         )
-        mean, std = self._expected(users, items, posteriors, return_std)
+        model = self._fitted_model()
+        mean, std = model.expected_of_pairs(
+            users, items, posteriors, self._prepared(model), return_std
+        )
         return (mean, std) if return_std else mean
 
     # -- views of the state ------------------------------------------------------------
-    def _means(self, natural):
-        """Return posterior means of users or items; the last column is the bias."""
-        # the fitted model would keep the memory of the moments
-        return self._new_model().gaussians(natural).means.astype(self._state().dtype)
-
-    def _covariances(self, natural):
-        return self._new_model().covariances(natural).astype(self._state().dtype)
-
     def _items(self):
-        return self._cached("items", lambda: self._means(self._state().globals_))
-
-    def _biases(self, means):
-        """Return the biases, the last columns of ``means``, or zeros."""
-        return means[:, self._n_features_out :].sum(axis=1)
+        globals_ = self._state().globals_
+        # the fitted model would keep the memory of the moments
+        return self._cached("items", lambda: self._new_model().means(globals_))
 
     @property
     def components_(self) -> np.ndarray:
@@ -370,7 +359,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     @property
     def item_biases_(self) -> np.ndarray:
         """Mean biases of the items, ndarray of shape (n_items,); 0 without biases."""
-        return self._biases(self._items())
+        return self._items()[:, self._n_features_out :].sum(axis=1)
 
     @property
     def item_covariances_(self) -> np.ndarray:
@@ -378,7 +367,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
 
         n is ``n_components``, plus 1 for the bias if ``biases`` is True.
         """
-        return self._covariances(self._state().globals_)
+        state = self._state()
+        return self._new_model().covariances(state.globals_).astype(state.dtype)
 
     @property
     def user_factors_(self) -> np.ndarray:
@@ -393,7 +383,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     @property
     def user_covariances_(self) -> np.ndarray:
         """Posterior covariances of the fitted users, as those of items."""
-        return self._covariances(self._fitted_users()[0])
+        natural, _ = self._fitted_users()
+        return self._new_model().covariances(natural).astype(self.state_.dtype)
 
     @property
     def global_mean_(self) -> float:
@@ -408,7 +399,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     @property
     def user_noise_variances_(self) -> np.ndarray:
         """Expected noise variances of the fitted users, ndarray of shape (n_users,)."""
-        return self._noise_variances(self._fitted_users()[1])
+        return self._state().hyper.noise_variances(self._fitted_users()[1])
 
     def recommend(
         self,
@@ -470,16 +461,22 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         self._check_fitted()
         check_scale(clip)
         check_flag(return_std, "return_std")
-        rescored = self._rescoring(rank_by, threshold)
+        rescored = _rescoring(self, rank_by, threshold)
         query, items, scores, ratings = self._recommended(
             X, n_items, exclude_seen, exclude, output, rescored
         )
         columns = {"rating": ratings if clip is None else np.clip(ratings, *clip)}
         if return_std:
-            columns["std"] = self._deviations(items, query.posteriors)
+            user, rank = np.nonzero(items >= 0)
+            columns["std"] = np.full(items.shape, np.nan, self.state_.dtype)
+            model, pairs = self._fitted_model(), (user, items[user, rank])
+            expected = model.expected_of_pairs(
+                *pairs, query.posteriors, self._prepared(model)
+            )
+            columns["std"][user, rank] = expected[1]
         if output is not None or query.by_name:
             columns = {"score": scores} | columns
-        return self._shown(query, items, columns, output)
+        return shown(self, query, items, columns, output)
 
     def item_scores(
         self,
@@ -505,7 +502,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             Scores of all items, also of items that the user has rated.
         """
         self._check_fitted()
-        rescored = self._rescoring(rank_by, threshold)
+        rescored = _rescoring(self, rank_by, threshold)
         query = self._choose(X)
         scores = products(query.vectors, self._item_vectors())
         if rescored:
@@ -518,105 +515,56 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         counts = self._state().hyper.item_counts
         return counts / (counts.sum() or 1.0)
 
-    # -- scores ------------------------------------------------------------------------
-    def _rescoring(self, rank_by, threshold):
-        """Return a function from `QueryUsers` to a `Rescoring`, or None."""
-        if rank_by not in RANKINGS:
-            refuse("rank_by", f"one of {list(RANKINGS)}", rank_by)
-        if rank_by == "rating":
-            return None
-        if threshold is None:
-            threshold = self.global_mean_
-        elif not is_number(threshold) or not np.isfinite(threshold):
-            refuse("threshold", "a finite number or None", threshold)
-        check_values(threshold, self.state_.dtype, "threshold")
-        log_shares = self._cached("log_shares", self._log_shares)
-        # log probabilities are not positive, so the log share bounds the score
-        order = self._cached(
-            "most_popular", lambda: np.argsort(-log_shares, kind="stable")
-        )
-
-        def make_rescoring(query):
-            noise = np.sqrt(self._noise_variances(query.posteriors[1]))[:, None]
-
-            def scores(ratings, users, items):
-                standardised = (ratings - threshold) / noise[users]
-                found = log_shares[items] + log_ndtr(standardised)
-                return found.astype(ratings.dtype)
-
-            bounds = log_shares.astype(self.state_.dtype)
-            return Rescoring(scores, bounds, order)
-
-        return make_rescoring
-
-    def _log_shares(self):
-        """Return the log of each item's share of the ratings, smoothed by `UNSEEN`."""
-        state = self._state()
-        passes = max(state.progress.samples / max(state.progress.total_rows, 1), 1.0)
-        counts = state.hyper.item_counts / passes + UNSEEN
-        return np.log(counts / counts.sum())
-
-    def _noise_variances(self, noise):
-        """Return expected noise variances for shapes and rates of the users' noise."""
-        return self._state().hyper.noise_variance * UserNoise(*noise.T).inverse_means()
-
-    def _deviations(self, items, posteriors):
-        """Return standard deviations of ratings, or NaN for items that are -1."""
-        user, rank = np.nonzero(items >= 0)
-        deviations = np.full(items.shape, np.nan, self.state_.dtype)
-        if len(user):
-            pairs = user, items[user, rank]
-            deviations[user, rank] = self._expected(*pairs, posteriors, True)[1]
-        return deviations
-
-    def _expected(self, users, items, posteriors, with_std):
-        """Return expected ratings of pairs, and their standard deviations or None."""
-        natural, noise = posteriors
-        dtype, model = self.state_.dtype, self._fitted_model()
-        distinct, own_rows = np.unique(users, return_inverse=True)
-        mean, variance = model.expected(
-            Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
-            self._prepared(model),
-            model.gaussians(natural[distinct]),
-            own_rows.astype(np.int32),
-        )
-        mean = mean.astype(dtype)
-        if not with_std:
-            return mean, None
-        variance += self._noise_variances(noise[users])
-        return mean, np.sqrt(variance).astype(dtype)
-
     # -- hooks of `RecommenderMixin` ---------------------------------------------------
-    @staticmethod
-    def _users_of_block(model, block, prepared):
-        users = model.users(block, prepared)
-        starts, items, values = (np.array(part) for part in block)
-        entries = UserEntries((starts - starts[0]).astype(np.int64), items, values)
-        parameters = users.parameters(model.room)
-        return (parameters, np.column_stack(users.noise)), entries
-
     def _item_vectors(self):
-        """Return factors, 1 for the user's bias, and the mean plus the item's bias."""
+        model, mean = self._fitted_model(), self.global_mean_
+        return self._cached(
+            "item_vectors", lambda: model.item_vectors(self._items(), mean)
+        )
 
-        def vectors():
-            items = self._items()
-            biases = self._biases(items) + self.global_mean_
-            columns = items[:, : self._n_features_out], np.ones_like(biases), biases
-            return np.column_stack(columns).astype(self.state_.dtype, copy=False)
-
-        return self._cached("item_vectors", vectors)
-
-    def _user_vectors(self):
+    def _user_vectors(self, posteriors=None):
+        if posteriors is not None:
+            return self._new_model().user_vectors(posteriors)
         fitted = self._fitted_users()
-        return self._cached("user_vectors", lambda: self._vectors_of(fitted))
+        return self._cached("user_vectors", lambda: self._user_vectors(fitted))
 
-    def _vectors_of(self, posteriors):
-        return self._vectors_of_means(self._means(posteriors[0]))
 
-    def _vectors_of_means(self, users):
-        biases = self._biases(users)
-        columns = users[:, : self._n_features_out], biases, np.ones_like(biases)
-        return np.column_stack(columns).astype(self.state_.dtype, copy=False)
+def _rescoring(estimator, rank_by, threshold):
+    """Return a function from `QueryUsers` to a `Rescoring`, or None."""
+    if rank_by not in RANKINGS:
+        refuse("rank_by", f"one of {list(RANKINGS)}", rank_by)
+    if rank_by == "rating":
+        return None
+    state = estimator.state_
+    if threshold is None:
+        threshold = state.hyper.global_mean
+    elif not is_number(threshold) or not np.isfinite(threshold):
+        refuse("threshold", "a finite number or None", threshold)
+    check_values(threshold, state.dtype, "threshold")
+    log_shares = estimator._cached("log_shares", lambda: _log_shares(state))
+    # log probabilities are not positive, so the log share bounds the score
+    order = estimator._cached(
+        "most_popular", lambda: np.argsort(-log_shares, kind="stable")
+    )
+
+    def make_rescoring(query):
+        noise = np.sqrt(state.hyper.noise_variances(query.posteriors[1]))[:, None]
+
+        def scores(ratings, users, items):
+            standardised = (ratings - threshold) / noise[users]
+            found = log_shares[items] + log_ndtr(standardised)
+            return found.astype(ratings.dtype)
+
+        return Rescoring(scores, log_shares.astype(state.dtype), order)
+
+    return make_rescoring
+
+
+def _log_shares(state):
+    """Return the log of each item's share of the ratings, smoothed by `UNSEEN`."""
+    passes = max(state.progress.samples / max(state.progress.total_rows, 1), 1.0)
+    counts = state.hyper.item_counts / passes + UNSEEN
+    return np.log(counts / counts.sum())
 
 
 def _has_ratings(X):

@@ -21,6 +21,7 @@ from .._families._gaussian import (
     packed,
     unpacked,
 )
+from .._ranking._best import UserEntries
 from ..model import LocalStep, Powers, Stopped
 from . import _kernels
 from ._ratings import (
@@ -385,6 +386,50 @@ class MatrixFactorizationModel(FactorizationModel):
         """Return the covariances of users or items from their natural parameters."""
         covariances = self.gaussians(natural, with_covariances=True).covariances
         return unpacked(covariances, self.n_own)
+
+    # -- results of a fit ------------------------------------------------------------
+    def users_of_block(self, block, prepared):
+        users = self.users(block, prepared)
+        starts, items, values = (np.array(part) for part in block)
+        entries = UserEntries((starts - starts[0]).astype(np.int64), items, values)
+        return (users.parameters(self.room), np.column_stack(users.noise)), entries
+
+    def means(self, natural):
+        """Return posterior means of users or items; the last column is the bias."""
+        return self.gaussians(natural).means.astype(self.dtype)
+
+    def factors_and_biases(self, means):
+        """Return both parts of means; biases are zeros if the model has none."""
+        d = self.n_components
+        return means[:, :d], means[:, d:].sum(axis=1)
+
+    def user_vectors(self, posteriors):
+        return self.vectors_of_means(self.means(posteriors[0]))
+
+    def vectors_of_means(self, users):
+        factors, biases = self.factors_and_biases(users)
+        return np.column_stack([factors, biases, np.ones_like(biases)])
+
+    def item_vectors(self, items, global_mean):
+        """Return factors, 1 for the user's bias, and the mean plus the item's bias."""
+        factors, biases = self.factors_and_biases(items)
+        return np.column_stack([factors, np.ones_like(biases), global_mean + biases])
+
+    def expected_of_pairs(self, users, items, posteriors, prepared, with_std=True):
+        """Return means and standard deviations of ratings; the latter may be None."""
+        natural, noise = posteriors
+        distinct, own_rows = np.unique(users, return_inverse=True)
+        mean, variance = self.expected(
+            Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
+            prepared,
+            self.gaussians(natural[distinct]),
+            own_rows.astype(np.int32),
+        )
+        mean = mean.astype(self.dtype)
+        if not with_std:
+            return mean, None
+        variance += prepared.hyper.noise_variances(noise[users])
+        return mean, np.sqrt(variance).astype(self.dtype)
 
     # -- objectives ------------------------------------------------------------------
     def log_partition(

@@ -133,6 +133,10 @@ class Hyper(NamedTuple):
     users: GaussianPrior
     items: GaussianPrior
 
+    def noise_variances(self, noise):
+        """Return users' expected noise variances, for shapes and rates of the noise."""
+        return self.noise_variance * UserNoise(*noise.T).inverse_means()
+
 
 # -- ratings of a block of users, and their statistics ---------------------------------
 #: Maximum number of blocks whose statistics are kept before they are summed, and their
