@@ -528,6 +528,11 @@ class Problem:
         `Options.labelled_globals`.
     ascents : list
         Cache of `ascent_on` for this model, these data, weights and labels.
+
+    Attributes
+    ----------
+    critical : LastCall
+        Cache of `critical_temperatures`.
     """
 
     model: ConjugateModel
@@ -539,6 +544,7 @@ class Problem:
     validation: Any = None
     labels: Any = None
     ascents: list = field(default_factory=list)
+    critical: LastCall = field(default_factory=LastCall, init=False)
 
     @property
     def total(self):
@@ -574,11 +580,7 @@ class Problem:
             See `ConjugateModel.critical_temperatures`.  The result for the last
             ``hyper`` is cached.
         """
-        return self._critical_cache.result(hyper, self._compute_critical_temperatures)
-
-    @functools.cached_property
-    def _critical_cache(self):
-        return LastCall()
+        return self.critical.result(hyper, self._compute_critical_temperatures)
 
     def _compute_critical_temperatures(self, hyper):
         if self.model._missing("critical_temperatures"):

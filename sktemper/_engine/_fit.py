@@ -344,22 +344,16 @@ def _resolved_policies(training, model, state, default_rate):
 
 
 def _divided(training, problem, seed):
-    """Return the training `Rows`, and the `HeldOut` rows or None."""
-    rows = problem.data.all_rows()
-    if problem.validation is not None:
-        return rows, HeldOut(problem.validation)
-    train, chosen = held_out_rows(training, rows, seed, problem.sample_weight)
-    return train, HeldOut(problem, chosen) if len(chosen) else None
-
-
-def held_out_rows(training, rows, seed, sample_weight):
-    """Return the training `Rows`, and an array of the held-out rows, possibly empty.
+    """Return the training `Rows`, and the `HeldOut` rows or None.
 
     Rows of weight 0 are never held out, so that results do not depend on them.
     """
+    rows = problem.data.all_rows()
+    if problem.validation is not None:
+        return rows, HeldOut(problem.validation)
     if training.evaluate_every == 0 and training.n_iter_no_change is None:
-        return rows, np.arange(0)
-    counted = rows.counted_runs(sample_weight)
+        return rows, None
+    counted = rows.counted_runs(problem.sample_weight)
     n_validation = max(1, round(training.validation_fraction * len(counted)))
     if n_validation >= len(counted):
         raise ValueError(
@@ -369,7 +363,7 @@ def held_out_rows(training, rows, seed, sample_weight):
     order = generator(seed, 0, Purpose.HELD_OUT).permutation(counted)
     held_out = np.sort(order[:n_validation])
     train = np.delete(np.arange(rows.n_runs), held_out)
-    return rows.runs(train), rows.runs(held_out).at(slice(None))
+    return rows.runs(train), HeldOut(problem, rows.runs(held_out).at(slice(None)))
 
 
 # -- runs of a fit, one from each start ------------------------------------------------

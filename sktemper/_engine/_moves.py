@@ -299,17 +299,16 @@ class _Trials:
             Lower bound of this state; -inf if the proposal was given up, or rejected
             after the steps on a part of the rows.
         """
-        if policy._ignores_refused and self.problem.workers.n_threads > 1:
+        is_screened = policy._ignores_refused and self.problem.workers.n_threads > 1
+        if is_screened:
             attempt, reached = self._tried_ahead(policy, phase, state, best)
-            rest = _Trials._settled_bound
         else:
             attempt, reached = self._attempt(policy, state, state.moves), None
-            rest = _Trials._reached
         if attempt is None:
             return None, None, -math.inf
         if reached is None:
-            arguments = attempt, policy, state, best
-            reached = self._called(state, lambda trials: rest(trials, *arguments))
+            given = attempt, policy, state, best, is_screened
+            reached = self._called(state, lambda trials: trials._reached(*given))
         return *attempt[:2], reached
 
     def _called(self, state, function):
@@ -422,10 +421,15 @@ class _Trials:
         trials.problem = problem
         return trials
 
-    def _reached(self, attempt, policy, state, best):
+    def _reached(self, attempt, policy, state, best, is_screened):
         """Fit a trial and return its lower bound, see `of`."""
-        reached = self._screened(attempt, policy, state, best)
-        return self._settled_bound(attempt) if reached is None else reached
+        if not is_screened:
+            reached = self._screened(attempt, policy, state, best)
+            if reached is not None:
+                return reached
+        _, trial, *_ = attempt
+        self.improve(trial, self.rows, SETTLING_STEPS)
+        return self.bound(trial)
 
     def _screened(self, attempt, policy, state, best):
         """Fit a trial to a part of the rows.
@@ -450,12 +454,6 @@ class _Trials:
         if not self.improve(trial, part, n_steps, tempering, given_up):
             return -math.inf
         return -math.inf if self._is_worse(trial, present, part) else None
-
-    def _settled_bound(self, attempt, *_):
-        """Return the lower bound after steps on the test rows."""
-        _, trial, *_ = attempt
-        self.improve(trial, self.rows, SETTLING_STEPS)
-        return self.bound(trial)
 
     def _fitted(self, state, part, key, n_steps):
         def bounds(_):

@@ -95,11 +95,6 @@ class Policies(NamedTuple):
             as_numbers(probabilities, self.tempering, f"probabilities {of}", n, 0.0),
         )
 
-    def tempering_after(self, state, local, scale, clock):
-        state = self.tempering.next_state(state, local, scale, clock)
-        self.ladder(state)
-        return state
-
     def unit_noise(self, n_units, clock, random):
         """Return the noise factors of the units of a batch, or None without noise."""
         factors = self.gradient_noise.unit_noise(n_units, clock, random)
@@ -373,7 +368,7 @@ class Steps:
             hyper=hyper,
             wanted_rate=wanted,
             local=np.concatenate(local.kept) if local.kept else None,
-            tempering=policies.tempering_after(
+            tempering=policies.tempering.next_state(
                 state.policies.tempering, local, scale, inputs.clock
             ),
             learning_rate=rate_state,
