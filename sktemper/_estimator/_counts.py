@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._utils._notices import warn_once
-from .._utils._validation import LARGEST_COUNT, check_data, check_training_counts
+from .._utils._validation import LARGEST_COUNT, check_data
 from ._choices import choices_of, choose
 
 #: Largest number of rows that are inspected.
@@ -120,9 +120,17 @@ def validate_counts(estimator, X, reset):
 
 
 def validate_training_counts(estimator, X, reset):
-    """Validate training counts, and warn once of a matrix that is normalised."""
+    """Validate training counts, and warn once of a matrix that is normalised.
+
+    Rows alone may have counts that are all too small.
+    """
     X = estimator._validate(X, reset)
-    check_training_counts(X)
+    largest = float((X.data if issparse(X) else X).max(initial=0))
+    if 0 < largest < 1 / LARGEST_COUNT:
+        raise ValueError(
+            f"X has no counts above {largest:.3g}, but one must be at least "
+            f"{1 / LARGEST_COUNT:g}."
+        )
     if reset and are_normalised(X):
         warn_once(
             estimator,
