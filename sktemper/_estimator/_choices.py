@@ -65,6 +65,12 @@ def choices_of(estimator):
     return Choices() if state is None or state.choices is None else state.choices
 
 
+def hyper_of_predictions(estimator):
+    """Return the hyperparameters, or the prior that replaces them in predictions."""
+    prior = choices_of(estimator).prediction_prior
+    return estimator.state_.hyper if prior is None else prior
+
+
 def choose(estimator, **choices):
     """Decide something in a fit that begins."""
     estimator._begun = replace(choices_of(estimator), **choices)

@@ -45,6 +45,7 @@ from ._choices import (
     VersionWarning,
     check_loaded,
     choices_of,
+    hyper_of_predictions,
     package_version,
     refusing_damage,
     with_choices,
@@ -448,9 +449,6 @@ class TemperedEstimator(
         warn_of_the_end(work, run)
         return self
 
-    #: Names of the attributes that the last fit has set.
-    _result_names = frozenset()
-
     #: Name of the parameter that labels rows.
     _labels_name = "labels"
 
@@ -596,11 +594,8 @@ class TemperedEstimator(
 
     def _prepared(self, model):
         """Return the prepared parameters of the fit, cached for the ready model."""
-        parameters = self.state_.globals_, self._hyper_of_predictions()
+        parameters = self.state_.globals_, hyper_of_predictions(self)
         return (self._ready or ReadyModel()).prepared(model, *parameters)
-
-    def _hyper_of_predictions(self):
-        return self.state_.hyper
 
     def _local_parameters(self, X):
         """Return each row's local parameters at T=1."""

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine._state import State
-from .._estimator._choices import choices_of, choose
+from .._estimator._choices import choices_of, choose, hyper_of_predictions
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
     inspect_counts,
@@ -1017,7 +1017,7 @@ class TemperedLDA(TemperedEstimator):
         gamma = self._doc_topic(X, 1.0)
         # the sum of gamma is the sum of the prior plus the number of tokens
         filled = np.flatnonzero(
-            gamma.sum(axis=1) > 1.000001 * self._hyper_of_predictions().sum()
+            gamma.sum(axis=1) > 1.000001 * hyper_of_predictions(self).sum()
         )
         weight = gamma[filled] / gamma[filled].sum(axis=1, keepdims=True)
         order = np.argsort(-weight, axis=0, kind="stable")[:n_documents].T
@@ -1154,7 +1154,7 @@ class TemperedLDA(TemperedEstimator):
             tokens = self.state_.globals_.tokens().sum(axis=0)
         else:
             gamma = self._doc_topic(X, 1.0)
-            of_prior = len(gamma) * self._hyper_of_predictions()
+            of_prior = len(gamma) * hyper_of_predictions(self)
             tokens = np.maximum(gamma.sum(axis=0, dtype=np.float64) - of_prior, 0.0)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(len(tokens), 1 / len(tokens))
@@ -1355,10 +1355,6 @@ class TemperedLDA(TemperedEstimator):
         choices = replace(choices_of(self), prediction_prior=prior)
         self.state_ = replace(self.state_, choices=choices)
         return self
-
-    def _hyper_of_predictions(self):
-        prior = choices_of(self).prediction_prior
-        return self.state_.hyper if prior is None else prior
 
     def _check_kept(self, model):
         prior = choices_of(self).prediction_prior
