@@ -263,7 +263,7 @@ static inline void NAME(product_logs)(const predictive_block *block, intptr_t k,
     for (intptr_t lane = 0; lane < LANES; lane++) {
         const double power = (double)powers[lane];
         logs[lane] = constant
-                     - exponent * (log_f64(products[lane]) + power * LOG_TWO);
+                     - exponent * (log_f64(products[lane]) + power * M_LN2);
     }
 }
 
