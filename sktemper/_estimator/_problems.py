@@ -189,7 +189,9 @@ def workers_for(n_jobs, model, data, threads=Workers, is_fit=False):
 
     In a fit by short ascents, the calling thread replaces a single thread.
     """
-    n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(n_jobs)
+    if threads is InlineWorkers:
+        return data.workers(threads, 1, model.stop)
+    n_jobs = effective_n_jobs(n_jobs)
     n_threads = threads_for(n_jobs, model, data)
     n_sections = sections_of(model, data, len(data))
     if n_threads < n_jobs and n_sections > 1:
@@ -311,7 +313,6 @@ def stream_rate(estimator):
     ValueError
         If a half-life is given together with parameters that it replaces.
     """
-    as_renewals(estimator.renewals)  # checks the parameter even if it is not used
     if estimator.half_life is None:
         rate = estimator.learning_rate
         rate = rate if isinstance(rate, LearningRate) and rate.forgets else None

@@ -179,9 +179,10 @@ class Policy(BaseEstimator):
         defaults = self._defaults()
         given = self.get_params(deep=False)
         changed = {k: v for k, v in given.items() if v is not defaults.get(k, Slot)}
-        validate_parameter_constraints(
-            self._parameter_constraints, changed, type(self).__name__
-        )
+        if changed:
+            validate_parameter_constraints(
+                self._parameter_constraints, changed, type(self).__name__
+            )
         for name in self._slots.keys() & changed.keys():
             policy = self._slots[name].resolve(changed[name])
             if policy is not None:
@@ -218,6 +219,8 @@ def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
     ``what`` is the meaning of the value, for messages.  By default any finite number is
     valid.
     """
+    if type(value) is float and least <= value <= most:  # as mostly
+        return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not is_number(value):
