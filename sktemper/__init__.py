@@ -1,6 +1,7 @@
 """Topic models, mixtures and matrix factorizations, annealed, tempered or plain."""
 
 import importlib
+import pkgutil
 import re
 from typing import TYPE_CHECKING
 
@@ -80,37 +81,12 @@ __all__ = [
 
 # Modules are imported at their first use: the import of all models takes several times
 # as long as that of one.
-#: Public modules.
-LAZY = (
-    "base",
-    "dask",
-    "datasets",
-    "inspection",
-    "learning_rates",
-    "metrics",
-    "model",
-    "model_selection",
-    "moves",
-    "noise",
-    "plotting",
-    "renewals",
-    "report",
-    "schedules",
-    "tempering",
-    "testing",
-    "text",
-)
-#: Folder of the model of each estimator, and module of each function.
+#: Public modules and folders of models.
+MODULES = {one.name for one in pkgutil.iter_modules(__path__) if one.name[0] != "_"}
+#: Modules of functions, and folders of models with names of their own.
 HOMES = {
     "BernoulliMixture": "discrete_mixture",
-    "FactorialMixture": "factorial_mixture",
-    "GaussianMixture": "gaussian_mixture",
-    "ImplicitFactorization": "implicit_factorization",
-    "LDA": "lda",
-    "MatrixFactorization": "matrix_factorization",
-    "MixedMixture": "mixed_mixture",
     "MultinomialMixture": "discrete_mixture",
-    "StudentMixture": "student_mixture",
     "class_outcomes": "mixed_mixture",
     "class_regression": "mixed_mixture",
     "critical_temperatures": "_estimator._problems",
@@ -120,9 +96,11 @@ HOMES = {
 
 def __getattr__(name):
     if name in __all__:
-        home = HOMES[re.sub("^(Annealed|SVIPlus|Tempered)", "", name)]
+        model = re.sub("^(Annealed|SVIPlus|Tempered)", "", name)
+        folder = re.sub("(?<=[a-z])(?=[A-Z])", "_", model).lower()
+        home = HOMES.get(model, folder)
         return getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    if name in LAZY:
+    if name in MODULES:
         try:
             return importlib.import_module(f"{__name__}.{name}")
         except ImportError as error:  # hasattr expects an AttributeError
@@ -131,4 +109,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__, *LAZY})
+    return sorted({*globals(), *__all__, *MODULES})

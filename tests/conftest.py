@@ -19,7 +19,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # pytest would import the module of a doctest once more if its package came later, and
 # its classes could not be pickled. The import of Dask is slow, and left to its tests.
-for name in sorted({*sktemper.__all__, *sktemper.LAZY} - {"dask"}):
+for name in sorted({*sktemper.__all__, *sktemper.MODULES} - {"dask"}):
     getattr(sktemper, name)
 
 #: Warnings of very short fits, which most tests ignore. The values are parts of the
