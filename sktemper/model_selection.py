@@ -305,21 +305,20 @@ def bootstrap_lrt(
     return LikelihoodRatioTest(K, statistic, p_value, np.array(statistics))
 
 
-def _with_components(estimator, globals_):
+def _with_components(mixture, globals_):
     """Return a copy whose components have the parameters ``globals_``."""
-    n_components = len(estimator._fitted_model().weights.mean(globals_.weights))
-    fixed = (estimator._state().fixed or {}) | {"n_components": n_components}
-    state = replace(estimator.state_.copied(), globals_=globals_, fixed=fixed)
-    return copy_fit(estimator, {"state_": state}, n_components=n_components)
+    n_components = len(mixture._fitted_model().weights.mean(globals_.weights))
+    fixed = (mixture._state().fixed or {}) | {"n_components": n_components}
+    state = replace(mixture.state_.copied(), globals_=globals_, fixed=fixed)
+    return copy_fit(mixture, {"state_": state}, n_components=n_components)
 
 
-def _sample_like(estimator, X, seed):
+def _sample_like(mixture, X, seed):
     """Draw as many samples as validated data have, with the same missing values."""
     random = check_random_state(seed)
-    drawn = estimator._drawn_rows(X, random.randint(MOST_SEED))
+    drawn = mixture._drawn_rows(X, random.randint(MOST_SEED))
     drawn = drawn[random.permutation(len(drawn))]
-    dense = X.toarray() if sparse.issparse(X) else X
-    drawn[np.isnan(dense)] = np.nan
+    drawn[np.isnan(X.toarray() if sparse.issparse(X) else X)] = np.nan
     return drawn
 
 

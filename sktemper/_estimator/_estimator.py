@@ -25,7 +25,6 @@ from .._engine._stream import remember, run_stream
 from .._engine._workers import InlineWorkers, Workers
 from .._utils._arguments import Interval, WholeNumber, positive_int
 from .._utils._checksums import checked, with_checksum
-from .._utils._frames import check_same_rows
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import warn
 from .._utils._policy import Slot, link_to_documentation, set_params
@@ -67,6 +66,7 @@ from ._problems import (
     add_labels,
     add_validation,
     are_few,
+    check_rows,
     make_problem,
     stream_rate,
     times_of_chunk,
@@ -408,7 +408,7 @@ class TemperedEstimator(
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, continued, X_val=None, labels=None):
-        self._check_rows(X, sample_weight, labels)
+        check_rows(self, X, sample_weight, labels)
         earlier = copy_fit(self)
         work = copy_fit(self) if continued else new_estimator(self)
         work._warned = {"temperature": True}  # callbacks may use a model above T=1
@@ -451,10 +451,6 @@ class TemperedEstimator(
 
     #: Name of the parameter that labels rows.
     _labels_name = "labels"
-
-    def _check_rows(self, X, sample_weight, labels=None, times=None):
-        rows = {"X": X, "sample_weight": sample_weight, self._labels_name: labels}
-        check_same_rows(**rows, times=times)
 
     def _training_data(self, X, fresh, sample_weight):
         data = valid_data(self, X, "_validate_training", fresh)
@@ -533,7 +529,7 @@ class TemperedEstimator(
     @contextlib.contextmanager
     def _fitted_problem(self, X, sample_weight=None, labels=None):
         self._check_fitted()
-        self._check_rows(X, sample_weight, labels)
+        check_rows(self, X, sample_weight, labels)
         data = valid_data(self, X)
         sample_weight = valid_weights(self, data, sample_weight)
         few = are_few(data, self._inline_limits())
@@ -650,7 +646,7 @@ class TemperedEstimator(
         return self._mean_score(X, sample_weight)
 
     def _mean_score(self, X, sample_weight, labels=None):
-        self._check_rows(X, sample_weight)
+        check_rows(self, X, sample_weight)
         scores, n_held_out = self._predictive_scores(X, labels)
         weight = weights_of_rows(sample_weight, scores)
         total = (weight * n_held_out).sum()
@@ -799,7 +795,7 @@ class TemperedEstimator(
         return self._partial_fit(X, sample_weight, times)
 
     def _partial_fit(self, X, sample_weight, times, labels=None):
-        self._check_rows(X, sample_weight, labels, times)
+        check_rows(self, X, sample_weight, labels, times)
         fresh = not hasattr(self, "state_")
         work = new_estimator(self) if fresh else self._widened_for(X)
         if fresh:

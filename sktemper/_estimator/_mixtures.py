@@ -22,7 +22,7 @@ from ._choices import choices_of
 from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator
-from ._problems import weights_of_rows
+from ._problems import check_rows, weights_of_rows
 from ._streams import alarms, clear_memory, prevalence, renewals
 
 #: A component is active if its total responsibility is above this value.
@@ -116,7 +116,7 @@ def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
 
 def _deviance(estimator, X, sample_weight):
     """Return minus twice the log-likelihood, and the number of samples."""
-    estimator._check_rows(X, sample_weight)
+    check_rows(estimator, X, sample_weight)
     scores = estimator.score_samples(X)
     weight = weights_of_rows(sample_weight, scores)
     return float(-2.0 * (weight @ scores)), float(weight.sum())
@@ -132,7 +132,8 @@ def about_components(estimator, run):
     n_components, moves = estimator.n_components, run.state.moves
     if run.advice is not None or moves is None or not moves.n_proposed:
         return run.advice
-    if n_components <= FEW_COMPONENTS or len(estimator._active()) < n_components:
+    n_active = estimator.n_active_components_
+    if n_components <= FEW_COMPONENTS or n_active < n_components:
         return None
     return (
         f"All {n_components} components are in use, so that the data may have more "
@@ -384,13 +385,7 @@ class MixtureMixin(TransformerMixin, DensityMixin):
     @property
     def n_active_components_(self) -> int:
         """Number of components whose total responsibility is above 0.5."""
-        return len(self._active())
-
-    def _active(self):
-        """Return the indices of the active components."""
-        state, weights = self._state(), self._fitted_model().weights
-        prior = weights.prior(state.hyper.weight_concentration)
-        return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
+        return len(active_components(self))
 
     # -- profiles of classes -----------------------------------------------------------
     def profiles(
@@ -429,7 +424,7 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         names = "class", "size", "item", "kind", "option", "mean", "low", "high"
         rows = [
             (k, float(weights[k]), *one)
-            for k in self._active().tolist()
+            for k in active_components(self).tolist()
             for one in self._profiles(k, tails)
         ]
         return frame_of_rows(output, names, rows)
@@ -459,13 +454,13 @@ class MixtureMixin(TransformerMixin, DensityMixin):
             the logarithm of the number of classes with samples; 1.0 for one class.
         """
         entropy, total = _entropy(self, X, sample_weight)
-        n_classes = len(self._active())
+        n_classes = self.n_active_components_
         return 1.0 if n_classes < 2 else 1.0 - entropy / (total * np.log(n_classes))
 
     @property
     def n_parameters_(self) -> int:
         """Number of free parameters of the classes that have samples."""
-        n_classes = len(self._active())
+        n_classes = self.n_active_components_
         return int(self._n_parameters(n_classes)) + n_classes - 1
 
     def _n_parameters(self, n_classes):
@@ -507,6 +502,13 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         return np.sort(random.choice(len(shares), n_samples, p=shares)), random
 
 
+def active_components(mixture):
+    """Return the indices of the active components."""
+    state, weights = mixture._state(), mixture._fitted_model().weights
+    prior = weights.prior(state.hyper.weight_concentration)
+    return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
+
+
 def _training_results(mixture):
     mixture._state()
     results = choices_of(mixture).labels_and_bound
@@ -520,7 +522,7 @@ def _training_results(mixture):
 
 def _entropy(mixture, X, sample_weight):
     """Return the sum of the entropies of samples, and their number."""
-    mixture._check_rows(X, sample_weight)
+    check_rows(mixture, X, sample_weight)
     shares = mixture.predict_proba(X).astype(np.float64)
     weight = weights_of_rows(sample_weight, shares)
     return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()

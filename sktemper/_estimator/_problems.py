@@ -18,6 +18,7 @@ from .._engine._workers import InlineWorkers, Workers, threads_for
 from .._utils._arguments import check_flag, half_life_of, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._dates import checked_times
+from .._utils._frames import check_same_rows
 from .._utils._notices import warn_once
 from .._utils._results import new_estimator
 from .._utils._typing import ArrayLike, DataLike
@@ -138,6 +139,12 @@ def warn_of_weights(estimator, weight, is_fit):
         f"{1.0 / mean:.6g}, so that their mean is 1."
     )
     warn_once(estimator, "weights", message, UserWarning)
+
+
+def check_rows(estimator, X, sample_weight, labels=None, times=None):
+    """Raise if objects of pandas have the same rows in different orders."""
+    rows = {"X": X, "sample_weight": sample_weight, estimator._labels_name: labels}
+    check_same_rows(**rows, times=times)
 
 
 def known_names(estimator):
@@ -414,7 +421,7 @@ def critical_temperatures(
     check_flag(return_schedule, "return_schedule")
     estimator = clone(estimator)
     estimator._validate_params()
-    estimator._check_rows(X, sample_weight)
+    check_rows(estimator, X, sample_weight)
     data = estimator._training_data(X, True, sample_weight)
     estimator._check_enough(data)
     problem = make_problem(estimator, data, sample_weight, fresh=True)

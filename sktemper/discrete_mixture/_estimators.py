@@ -18,7 +18,7 @@ from .._estimator._counts import (
 )
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator, top_words
-from .._estimator._mixtures import MixtureMixin, check_enough_samples
+from .._estimator._mixtures import MixtureMixin, active_components, check_enough_samples
 from .._estimator._streams import drop_features, expand_features, widened_for
 from .._estimator._variants import (
     AnnealedMixin,
@@ -269,7 +269,7 @@ class TemperedMultinomialMixture(_DiscreteMixture):
         """
         self._check_fitted()
         words = top_words(self.components_, self._names(feature_names), n_words)
-        active = set(self._active())
+        active = set(active_components(self))
         return [own if k in active else [] for k, own in enumerate(words)]
 
     @property

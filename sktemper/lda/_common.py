@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import polygamma, psi
 
 from .._estimator._choices import choices_of
+from .._estimator._problems import check_rows
 from ._merging import fit_on, with_topics
 from ._priors import even_rows
 from ._topics import Topics
@@ -196,7 +197,7 @@ LEAST_ALPHA, LARGEST_ALPHA, LARGEST_STEP = 1e-3, 100.0, 1.0
 
 def separated(estimator, X, sample_weight):
     """Return a fitted estimator whose topic 0 is the common part of the others."""
-    estimator._check_rows(X, sample_weight)
+    check_rows(estimator, X, sample_weight)
     state = estimator.state_
     tokens, eta = state.globals_.tokens(), state.globals_.prior
     part = CommonPart.of_fit(estimator, state)
