@@ -1160,9 +1160,10 @@ class Options:
 
         ``labels`` are components, -1 for unknown ones, (n_samples,), or probabilities,
         (n_samples, n_components).  `local_step` gets those of its rows in the request,
-        and multiplies the responsibilities by the probabilities.
+        and multiplies the responsibilities by the probabilities.  The default ignores
+        labels.
         """
-        raise NotImplementedError
+        return self.initial_globals(X, random, hyper, sample_weight)
 
     def with_labels(self, labels: np.ndarray) -> ConjugateModel:
         """Return a model whose moves are proposed from rows with these labels."""

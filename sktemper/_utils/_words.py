@@ -7,6 +7,8 @@ WORD = r"\b\w\w+\b"
 #: Number of tokens with the distribution of the corpus that are added to each cluster.
 #: They make the lift of a word finite, and moderate in a cluster of few tokens.
 PRIOR_TOKENS = 1.0
+#: Largest share of the tokens of some texts without a column that is no reason to warn.
+MOST_UNKNOWN = 0.05
 
 
 def class_idf(word_counts, mean_tokens):

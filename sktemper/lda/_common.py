@@ -9,7 +9,7 @@ from scipy.special import polygamma, psi
 from .._estimator._choices import choices_of
 from .._estimator._problems import check_rows
 from ._merging import fit_on, with_topics
-from ._priors import even_rows
+from ._priors import LEAST_ALPHA, even_rows
 from ._topics import Topics
 
 #: Smallest number of topics, and largest share of the tokens of one topic, for which a
@@ -191,8 +191,8 @@ def _quantiles(values, weights, levels):
 # -- a topic of its own for the common part --------------------------------------------
 #: Rounds of `learned_alphas` between passes, and Newton steps of a round.
 N_ROUNDS, N_NEWTON = 10, 50
-#: Smallest and largest alpha, and largest change of log alpha in a Newton step.
-LEAST_ALPHA, LARGEST_ALPHA, LARGEST_STEP = 1e-3, 100.0, 1.0
+#: Largest alpha, and largest change of log alpha in a Newton step.
+LARGEST_ALPHA, LARGEST_STEP = 100.0, 1.0
 
 
 def separated(estimator, X, sample_weight):

@@ -133,19 +133,15 @@ def near_copies(topic_word):
     Only pairs that have half of their most probable words in common are compared in
     full, because a comparison of all pairs would take too long.
     """
-    n_topics, n_features = topic_word.shape
+    n_features = topic_word.shape[1]
     n_words = min(N_WORDS, n_features)
     has = np.zeros(topic_word.shape, dtype=np.float32)
     top = np.argpartition(topic_word, n_features - n_words, axis=1)[:, -n_words:]
     np.put_along_axis(has, top, 1.0, axis=1)
     seen = np.flatnonzero(has.any(axis=0))
     common = has[:, seen] @ has[:, seen].T
-    lower, upper = np.nonzero(np.triu(common >= n_words / 2, 1))
-    return [
-        (int(i), int(j))
-        for i, j in zip(lower, upper, strict=True)
-        if cosine(topic_word[i], topic_word[j]) > COPY_COSINE
-    ]
+    pairs = np.argwhere(np.triu(common >= n_words / 2, 1)).tolist()
+    return [pair for pair in pairs if cosine(*topic_word[pair]) > COPY_COSINE]
 
 
 def _is_final(estimator, run):

@@ -14,6 +14,7 @@ from scipy.special import psi, softmax
 from sklearn.base import _fit_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,6 +58,7 @@ from .._utils._notices import warn_once
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_counts, check_prior, check_sparse
+from .._utils._words import MOST_UNKNOWN
 from ..model import Powers, Request
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -65,15 +67,12 @@ from ._cells import N_SQUARES, Cells, added, priors_of_cells, shares_of_cells
 from ._common import NOTHING_COMMON, CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
-from ._model import LDAModel
+from ._model import ENTRIES_AT_ONCE, ROWS_OF_BLOCK, LDAModel
 from ._priors import best_prior, check_samplable, positive
 from ._topics import Documents, Topics
 
+
 # -- tables of topics, and of the documents and words that belong to them --------------
-#: Largest number of entries of a table of distances.
-MOST_ENTRIES = 10_000_000
-
-
 def _as_rows(X):
     """Return a single document as a matrix of one row, and other data unchanged.
 
@@ -96,13 +95,6 @@ def word_topics(model, block, prepared):
     return lengths, block.words[block.slots], block.counts, phi
 
 
-def _nearest(of_query, of_others, n_documents):
-    """Return the nearest other documents of each query, and their distances."""
-    distance = cdist(of_query, of_others) / np.sqrt(2.0)  # 0 for the same weights
-    order = np.argsort(distance, axis=1, kind="stable")[:, :n_documents]
-    return order, np.take_along_axis(distance, order, axis=1)
-
-
 def _share(value, name):
     if not is_number(value):
         refuse(name, "a number from 0 to 1", value)
@@ -114,8 +106,6 @@ def _share(value, name):
 # -- copies of fitted topic models for processes that only infer -----------------------
 #: Prior of zeros for any number of words and topics, because its strides are 0.
 NO_PRIOR = np.broadcast_to(np.float64(0.0), (2, 2))
-#: Largest share of tokens in unknown columns that does not cause a warning.
-MOST_UNKNOWN = 0.05
 
 
 @dataclass(frozen=True)
@@ -143,9 +133,9 @@ LEAST_TEMPERATURE = 1e-6
 #: times alpha, which are most topics.  The relative change of a step is about 1e-7 in
 #: float32 and 1e-9 in float64.
 DROP_TOL = 1e-4
-#: Largest number of documents, and of their entries times topics, for which the calling
-#: thread computes.
-MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 256, 2_000_000
+#: Largest number of entries times topics of documents for which the calling thread
+#: computes, if they are at most one block.
+MOST_INLINE_PRODUCTS = 2_000_000
 #: Largest limit of the iterations of a document for which the calling thread computes,
 #: which cannot be interrupted in a kernel.
 MOST_INLINE_ITERATIONS = 1000
@@ -386,7 +376,7 @@ class TemperedLDA(TemperedEstimator):
         if self.n_jobs not in (None, 1):  # several threads share a block
             return super()._inline_limits()
         n_topics = self.state_.globals_.u.shape[1]
-        return MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS // n_topics
+        return ROWS_OF_BLOCK, MOST_INLINE_PRODUCTS // n_topics
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
@@ -1137,12 +1127,11 @@ class TemperedLDA(TemperedEstimator):
         n_documents = positive_int(n_documents, "n_documents")
         of_query = np.sqrt(self.transform(_as_rows(query)), dtype=np.float64)
         of_others = np.sqrt(self.transform(X), dtype=np.float64)
-        n_documents = min(n_documents, len(of_others))
-        size = max(1, MOST_ENTRIES // len(of_others))
-        found = [
-            _nearest(of_query[start : start + size], of_others, n_documents)
-            for start in range(0, len(of_query), size)
-        ]
+        found, size = [], max(1, ENTRIES_AT_ONCE // len(of_others))
+        for rows in gen_batches(len(of_query), size):
+            distance = cdist(of_query[rows], of_others) / np.sqrt(2.0)  # 0 if equal
+            order = np.argsort(distance, axis=1, kind="stable")[:, :n_documents]
+            found.append((order, np.take_along_axis(distance, order, axis=1)))
         indices, distances = (np.concatenate(part) for part in zip(*found, strict=True))
         return indices, distances
 

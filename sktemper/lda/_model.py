@@ -19,7 +19,6 @@ from scipy.special import logsumexp, psi, softmax
 from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._families._critical import ROWS_ANALYSED
-from .._simd import special
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul
@@ -79,7 +78,7 @@ def _interpolation(points):
     return low + (high - low) * (unit + 1) / 2, weights
 
 
-#: Number of logarithms of entries times topics that `complete_scores` holds at once.
+#: Number of entries of a table, of logarithms or of distances, that is made at a time.
 ENTRIES_AT_ONCE = 2**20
 
 
@@ -195,11 +194,6 @@ def _log_matmul(a, b):
     return product + top_a + top_b
 
 
-def _trigamma(x):
-    values, _ = special.evaluate("trigamma", x.ravel())
-    return values.reshape(x.shape)
-
-
 # -- latent Dirichlet allocation as a `ConjugateModel` ---------------------------------
 #: The decay factor of lambda is multiplied into u if it is below this value.
 SMALLEST_DECAY = 1e-6
@@ -214,9 +208,9 @@ FEW_TOKENS, MOST_PER_TOPIC, LEAST_PER_TOPIC = 120, 8, 2
 NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
 #: Request of gamma at T=1.
 AT_ONE = Request(want=())
-#: Number of documents of a block; a larger number, if the values of all topics for a
+#: Number of documents of a block; twice this number, if the values of all topics for a
 #: word have at most NARROW_ROW bytes, because the block then still fits into a cache.
-ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
+ROWS_OF_BLOCK, NARROW_ROW = 256, 256
 #: Numbers of tokens of a batch with ``batch_size="auto"``, in fits, and in streams of
 #: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
@@ -305,7 +299,7 @@ class LDAModel(ConjugateModel):
         self.init = init
         self.init_params = init_params
         is_narrow = n_topics * np.dtype(dtype).itemsize <= NARROW_ROW
-        self.block_size = MORE_ROWS if is_narrow else ROWS_OF_BLOCK
+        self.block_size = 2 * ROWS_OF_BLOCK if is_narrow else ROWS_OF_BLOCK
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -535,7 +529,7 @@ class LDAModel(ConjugateModel):
     def fisher_product(self, globals_, vector):
         topic_word = globals_.dense()
         change = vector.reshape(topic_word.shape)
-        return _dirichlet.fisher_product(topic_word, change, 0, _trigamma).ravel()
+        return _dirichlet.fisher_product(topic_word, change, axis=0).ravel()
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
@@ -703,10 +697,6 @@ class LDAModel(ConjugateModel):
             del tokens
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
-    def labelled_globals(self, X, random, hyper, sample_weight, labels):
-        """Return `initial_globals`; labels are the cells of documents."""
-        return self.initial_globals(X, random, hyper, sample_weight)
-
     def critical_temperatures(self, X, hyper, sample_weight=None):
         found = self._analysed(X, sample_weight)
         if found is None:
@@ -818,17 +808,16 @@ class LDAModel(ConjugateModel):
         """Reorder topics of a new fit such that similar topics keep their indices.
 
         A new and a current topic are similar if their cosine is above `SAME_COSINE`.
+        Topics keep their order if some have seeds.
         """
         cosines = unit(present.tokens()).T @ unit(globals_.tokens())
-        has_seeds = seeded_topics(self.topic_word_prior, self.n_topics)
-        if has_seeds.any():  # topics are not exchangeable
-            is_same = cosines.diagonal() > SAME_COSINE
-            return globals_.with_cells(present.cells, is_same), is_same
-        _, columns = linear_sum_assignment(-cosines)
-        topic_word = globals_.dense()[:, columns]
-        is_same = cosines[np.arange(self.n_topics), columns] > SAME_COSINE
-        topics = Topics.from_dense(topic_word, self.topic_word_prior.T)
-        return topics.with_cells(present.cells, is_same), is_same
+        rows = columns = np.arange(self.n_topics)
+        if not seeded_topics(self.topic_word_prior, self.n_topics).any():
+            _, columns = linear_sum_assignment(-cosines)
+            topic_word = globals_.dense()[:, columns]
+            globals_ = Topics.from_dense(topic_word, self.topic_word_prior.T)
+        is_same = cosines[rows, columns] > SAME_COSINE
+        return globals_.with_cells(present.cells, is_same), is_same
 
     def blended(self, globals_, hyper, present, may_be_same, share):
         """Replace new topics by weighted means with similar current topics.

@@ -197,15 +197,15 @@ def _excess(X, counts, seeds):
 
 
 # -- priors of documents: derived from their lengths, and fitted for predictions -------
-#: alpha of "auto": its largest value; the factor of the tokens of a document divided by
-#: K; and its smallest value.
-MOST, PER_TOKEN, LEAST = 0.05, 0.07, 1e-3
+#: Largest alpha of "auto", the factor of the tokens of a document divided by K, and the
+#: smallest alpha that is computed.
+MOST_ALPHA, ALPHA_PER_TOKEN, LEAST_ALPHA = 0.05, 0.07, 1e-3
 #: Largest number of rows from which priors and the number of topics are found.
 SAMPLED_ROWS = 2000
 #: Each candidate has a sum and a shape.  Sums are these multiples of the sum of the
 #: training prior.  Shapes are proportional to these powers of the topics' shares of the
 #: tokens, where the power 0 stands for the shape of the training prior.
-MULTIPLES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
+MULTIPLES = 2.0 ** np.arange(-4, 3)
 ASYMMETRIES = (0.0, 0.5, 1.0)
 #: Smallest share of a topic in an asymmetric prior, in units of 1 / K.
 LEAST_SHARE = 0.05
@@ -221,14 +221,14 @@ def auto_prior(X, n_topics, sample_weight=None):
     weight = np.where(tokens > 0, weight, 0.0)
     total = weight.sum()
     if total == 0:
-        return MOST
+        return MOST_ALPHA
     mean = float(tokens @ (weight / total))
-    return max(LEAST, min(MOST, PER_TOKEN * mean / n_topics))
+    return max(LEAST_ALPHA, min(MOST_ALPHA, ALPHA_PER_TOKEN * mean / n_topics))
 
 
 def auto_prior_of_fewer(alpha, n_topics, n_left):
     """Return alpha for fewer topics and documents of the same length."""
-    return max(LEAST, min(MOST, alpha * n_topics / n_left))
+    return max(LEAST_ALPHA, min(MOST_ALPHA, alpha * n_topics / n_left))
 
 
 def even_rows(n_rows):

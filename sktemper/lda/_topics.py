@@ -31,8 +31,6 @@ class Documents(NamedTuple):
     def tokens(self):
         starts = self.starts[:-1]
         filled = starts < self.starts[1:]
-        if filled.all():
-            return np.add.reduceat(self.counts, starts, dtype=np.float64)
         tokens = np.zeros(len(starts))
         if filled.any():
             starts = starts[filled]
@@ -46,15 +44,9 @@ def split_words(block):
     position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
     halves = []
     for half in (position % 2 == 0, position % 2 == 1):
-        starts = np.concatenate([[0], np.cumsum(half)])[block.starts]
-        halves.append(
-            Documents(
-                block.counts[half],
-                starts.astype(np.intp),
-                block.words,
-                block.slots[half],
-            )
-        )
+        starts = np.concatenate([[0], np.cumsum(half)])[block.starts].astype(np.intp)
+        counts, slots = block.counts[half], block.slots[half]
+        halves.append(Documents(counts, starts, block.words, slots))
     return halves
 
 

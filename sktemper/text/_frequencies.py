@@ -169,20 +169,3 @@ class WordFrequencies:
 def as_documents(limit, n_documents):
     """Return a limit as a number of documents; a float is a share of all documents."""
     return limit if isinstance(limit, Integral) else limit * n_documents
-
-
-def admitted(documents, tokens, limits, n_free, kind=None):
-    """Return masks of the words that get columns, and of those for which none is free.
-
-    The arguments are the number of documents that contain each word, and of its
-    occurrences; the limits of the former; the number of free columns, which the most
-    frequent words get, or None; and the argument ``kind`` of `numpy.argsort`.
-    """
-    least, largest = limits
-    wanted = (least <= documents) & (documents <= largest)
-    refused = np.zeros_like(wanted)
-    if n_free is not None:
-        places = np.flatnonzero(wanted)
-        if len(places) > n_free:
-            refused[places[np.argsort(-tokens[places], kind=kind)[n_free:]]] = True
-    return wanted & ~refused, refused

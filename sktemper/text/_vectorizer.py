@@ -19,10 +19,9 @@ from .._utils._notices import warn
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, SparseMatrix
 from .._utils._validation import looks_like_text
-from ._frequencies import TextCounts, WordFrequencies, admitted, as_documents
+from .._utils._words import MOST_UNKNOWN
+from ._frequencies import TextCounts, WordFrequencies, as_documents
 
-#: Share of the tokens of a chunk above which tokens without a column cause a warning.
-MOST_REFUSED = 0.05
 #: A word loses its column below this multiple of ``min_df``, so that a word near
 #: ``min_df`` does not lose and regain a column repeatedly.
 SHARE_OF_MIN_DF = 0.5
@@ -281,25 +280,25 @@ class StreamingCountVectorizer(
         else:
             at = frequencies.positions(chunk.words)
             documents, tokens = frequencies.documents[at], frequencies.tokens[at]
-        n_free = self.max_features
-        limits = tuple(
+        least, largest = (
             as_documents(limit, frequencies.n_documents)
             for limit in (self.min_df, self.max_df)
         )
-        chosen, refused = admitted(
-            documents[new],
-            tokens[new],
-            limits,
-            None if n_free is None else max(n_free - len(known), 0),
-            None if fresh else "stable",  # None breaks ties as CountVectorizer does
-        )
-        columns = enumerate(new[chosen], len(known))
+        chosen = new[(least <= documents[new]) & (documents[new] <= largest)]
+        refused = np.zeros(len(chunk.words), dtype=bool)
+        n_free = len(chosen)
+        if self.max_features is not None:
+            n_free = max(self.max_features - len(known), 0)
+        if len(chosen) > n_free:  # the most frequent words get the free columns
+            kind = None if fresh else "stable"  # None orders ties like CountVectorizer
+            order = np.argsort(-tokens[chosen], kind=kind)
+            refused[chosen[order[n_free:]]] = True
+            chosen = chosen[~refused[chosen]]
+        columns = enumerate(chosen, len(known))
         vocabulary = known | {chunk.words[word]: column for column, word in columns}
         if restart:
-            _check_found(chunk, limits, vocabulary)
-        was_refused = np.zeros(len(chunk.words), dtype=bool)
-        was_refused[new[refused]] = True
-        return vocabulary, frequencies.pruned(vocabulary), was_refused
+            _check_found(chunk, least, largest, vocabulary)
+        return vocabulary, frequencies.pruned(vocabulary), refused
 
     def _install(self, vocabulary, frequencies, chunk, fresh):
         """Set all attributes after a chunk at once, which Ctrl-C cannot interrupt."""
@@ -318,7 +317,7 @@ class StreamingCountVectorizer(
         """Warn once if the words of many tokens of a chunk cannot get columns."""
         tokens = chunk.term_frequencies
         n_tokens, n_refused = tokens.sum(), tokens[refused].sum()
-        if self._warned or n_refused <= MOST_REFUSED * n_tokens:
+        if self._warned or n_refused <= MOST_UNKNOWN * n_tokens:
             return
         self._warned, reason = True, "the vocabulary is fixed"
         if self.vocabulary is None:
@@ -481,13 +480,13 @@ def _refuse_frames(raw_documents):
         )
 
 
-def _check_found(chunk, limits, vocabulary):
+def _check_found(chunk, least, largest, vocabulary):
     """Raise the errors of CountVectorizer if a fit found no words."""
     if not chunk.words:
         raise ValueError(
             "empty vocabulary; perhaps the documents only contain stop words"
         )
-    if limits[1] < limits[0]:
+    if largest < least:
         raise ValueError("max_df corresponds to < documents than min_df")
     if not vocabulary:
         raise ValueError(
