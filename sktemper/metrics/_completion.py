@@ -4,15 +4,14 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Seed
-from .._utils._validation import check_sparse, check_unmasked
 from ._ratings import is_odd, kept
-from ._topics import ROWS_AT_A_TIME, check_columns, components_of, scaled
+from ._topics import ROWS_AT_A_TIME, check_columns, components_of, counts_of, scaled
 
 #: Constraints of the parameters that scorers share.
 OPTIONS = {
@@ -88,11 +87,8 @@ def completion_log_likelihood(
     >>> lda = TemperedLDA(4, tempering="local", random_state=0).fit(X)
     >>> score = metrics.completion_log_likelihood(lda, X, temperatures="learned")
     """
-    check_unmasked(X)
     check_columns(estimator, X)
-    X = check_array(
-        check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
-    )
+    X = counts_of(X)
     random = check_random_state(random_state)
     word_topic = np.ascontiguousarray(_distributions(estimator, X.shape[1]).T)
     score = total = 0.0

@@ -10,14 +10,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._labels import labels_of
+from .._ranking._measures import MOST_SCORES
 from .._utils._arguments import check_arguments, check_scale
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_distinct, check_sparse, check_unmasked
 from ._topics import ROWS_AT_A_TIME
-
-#: Largest number of predicted ratings in memory at a time.
-BLOCK_RATINGS = 2**22
 
 _CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list, None]}
 
@@ -67,7 +65,7 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     check_scale(clip)
     _check_labels(estimator, X, "item_labels")
     X = as_ratings(X, distinct=True)
-    rows = max(1, min(ROWS_AT_A_TIME, BLOCK_RATINGS // max(X.shape[1], 1)))
+    rows = max(1, min(ROWS_AT_A_TIME, MOST_SCORES // max(X.shape[1], 1)))
     squared = n_ratings = 0
     for start in range(0, X.shape[0], rows):
         block = X[start : start + rows]

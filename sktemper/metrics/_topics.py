@@ -262,7 +262,7 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     check_columns(topics_or_estimator, X)
     matrices, read = matrices_of(X), []
     for number in range(len(matrices)):
-        part = _checked_counts(matrices[number])
+        part = counts_of(matrices[number])
         if not read:
             topics = topics_of(topics_or_estimator, n_words, part.shape[1])
             words, positions = np.unique(np.concatenate(topics), return_inverse=True)
@@ -288,7 +288,7 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     return np.array(values)
 
 
-def _checked_counts(X):
+def counts_of(X):
     check_unmasked(X)
     return check_array(
         check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"
