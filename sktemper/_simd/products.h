@@ -13,10 +13,9 @@ typedef REAL VECTOR
 /* A tile of the result has ROWS rows and COLUMNS columns.  TERMS terms of a tile are summed
  * before the next tile, and MANY_ROWS rows are processed before the next panel, so that this
  * part of the panel stays in the first cache, and this part of the rows in the second cache.
- * With fewer than FEW_TERMS terms, all panels are processed for each ROWS rows, so that the
+ * With fewer than half of TERMS terms, all panels are processed for each ROWS rows, so that the
  * result is written row by row. */
 #define TERMS 256
-#define FEW_TERMS 128
 #define MANY_ROWS (8 * ROWS)
 /* Largest number of rows that are processed one by one, because most rows of a tile would be
  * missing. */
@@ -147,7 +146,7 @@ LOOP void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
 {
     for (intptr_t term = 0; term < n_inner; term += TERMS) {
         const intptr_t n_terms = n_inner - term < TERMS ? n_inner - term : TERMS;
-        const intptr_t height = n_terms < FEW_TERMS ? ROWS : MANY_ROWS;
+        const intptr_t height = n_terms < TERMS / 2 ? ROWS : MANY_ROWS;
         for (intptr_t top = 0; top < n_rows; top += height) {
             const intptr_t end = n_rows - top < height ? n_rows : top + height;
             for (intptr_t column = 0; column < n_columns; column += COLUMNS) {

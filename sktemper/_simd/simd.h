@@ -12,12 +12,11 @@
 /* Flush subnormals to zero in this thread; restore the caller's mode. */
 #if defined(__SSE2__) || defined(_M_X64)
 #include <xmmintrin.h>
-#define FLUSH_BITS 0x8040u /* flush to zero, denormals are zero */
 
 static inline unsigned int simd_flush_subnormals(void)
 {
     const unsigned int mode = _mm_getcsr();
-    _mm_setcsr(mode | FLUSH_BITS);
+    _mm_setcsr(mode | 0x8040u); /* flush to zero, denormals are zero */
     return mode;
 }
 

@@ -48,7 +48,7 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 #define CHUNK ((int)(16 / sizeof(REAL)))
 #define VECTORS (CHUNK / SHARE)
 /* Number of words that a sweep processes at once; more would not fit into registers. */
-#define ABREAST (8 / VECTORS)
+#define ABREAST (MOST_ABREAST / VECTORS)
 #define GROUP NAME(abreast_group)
 
 /* Returns the larger of two values in each lane. */

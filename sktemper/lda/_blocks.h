@@ -6,22 +6,13 @@
  * The sections of a block are consecutive documents, so that several threads can share a
  * block.  The rows of words are common to all sections. */
 
-/* A document is sampled in a lane (one of several documents side by side in SIMD vectors,
- * _lanes.h) if a row has at most MOST_LANE_BYTES bytes, and the number of tokens times the
- * number of topics is at most MOST_LANE_PLACES.  Other documents are sampled one after the
- * other, in chains (_chains.h).  Constants in this file are macros, because setup.py declares
- * macros to Cython. */
-#define MOST_LANE_BYTES 1024
-#define MOST_LANE_PLACES 65536
 /* Number of partial sums over the topics, which hide the latency of additions.  Sum c adds the
  * topics c, c + LANE_SUMS, c + 2 LANE_SUMS, ... */
 #define LANE_SUMS 2
 /* A group has a document in each lane of a vector.  LANE_GROUPS groups are sampled at once,
- * or half of this number with more than FEW_LANE_TOPICS topics, or one group with more than
- * SOME_LANE_TOPICS topics, so that the memory of the groups fits into the nearest caches. */
+ * or half of this number, or one.  Constants in this file are macros, because setup.py declares
+ * macros to Cython. */
 #define LANE_GROUPS 4
-#define FEW_LANE_TOPICS 48
-#define SOME_LANE_TOPICS 128
 
 /* Scratch memory of the local step.  `_scratch.h` divides one piece of memory into these
  * arrays.  Arrays that no document of the block needs stay unset. */

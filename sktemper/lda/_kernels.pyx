@@ -31,6 +31,18 @@ cdef enum:
     MOST_SECTIONS = 8
     WORDS_TOGETHER = 16
 
+# A document is sampled in a lane (one of several documents side by side in SIMD vectors)
+# if a row has at most MOST_LANE_BYTES bytes, and the number of tokens times the number
+# of topics is at most MOST_LANE_PLACES.  Other documents are sampled one after the
+# other, in chains.  There are LANE_GROUPS groups of lanes, or half of this number with
+# more than FEW_LANE_TOPICS topics, or one group with more than SOME_LANE_TOPICS topics,
+# so that the memory of the groups fits into the nearest caches.
+cdef enum:
+    MOST_LANE_BYTES = 1024
+    MOST_LANE_PLACES = 65536
+    FEW_LANE_TOPICS = 48
+    SOME_LANE_TOPICS = 128
+
 #: Phases of the local step.
 cdef enum:
     MEAN_ROWS
@@ -139,31 +151,6 @@ def forced_routes():
     return forced
 
 
-def lanes_and_chains(counts, starts, sampled, n_topics):
-    """Choose the algorithm of each sampled document by its number of tokens.
-
-    Returns the indices of the documents in lanes, by their number of tokens, and in
-    chains; the largest numbers of tokens of these; and the number of tokens before each
-    entry, and before the end, in all sampled documents.
-    """
-    most = -1
-    if n_topics * counts.itemsize <= MOST_LANE_BYTES:
-        most = MOST_LANE_PLACES // n_topics
-    forced = forced_routes()
-    if forced & {"lanes", "chains"}:
-        most = np.iinfo(np.intp).max if "lanes" in forced else -1
-    n_tokens = counts.astype(np.intp)
-    if not sampled.all():
-        n_tokens[~np.repeat(sampled, np.diff(starts))] = 0
-    before = np.concatenate([[0], np.cumsum(n_tokens)])
-    tokens = np.diff(before[starts])
-    in_lanes = np.flatnonzero(sampled & (tokens <= most))
-    in_lanes = in_lanes[np.argsort(tokens[in_lanes], kind="stable")]
-    in_chains = np.flatnonzero(sampled & (tokens > most))
-    longest = (int(tokens[rows].max(initial=0)) for rows in (in_lanes, in_chains))
-    return in_lanes, in_chains, *longest, before
-
-
 cdef intptr_t _n_sections(const lda_block *block):
     """Return the number of sections of a block, which depends on sizes only."""
     cdef intptr_t n_entries = block.starts[block.n_documents]
@@ -198,20 +185,33 @@ cdef class _Phases:
         self.is_float, self.kept = is_float, []
 
     cdef int choose_routes(self, counts, starts, sampled) except -1:
-        """Set the documents that are sampled in lanes and in chains."""
+        """Set the documents that are sampled in lanes and in chains.
+
+        Those with few tokens are sampled in lanes, in the order of their numbers of
+        tokens.
+        """
         cdef lda_block *block = &self.block
         cdef const intptr_t[::1] in_lanes, in_chains, first_tokens
-        (
-            in_lanes,
-            in_chains,
-            block.longest_in_lanes,
-            block.longest_in_chains,
-            first_tokens,
-        ) = lanes_and_chains(counts, starts, sampled.view(bool), block.n_topics)
-        self.kept += [in_lanes, in_chains, first_tokens]
+        most, forced = -1, forced_routes()
+        if block.n_topics * counts.itemsize <= MOST_LANE_BYTES:
+            most = MOST_LANE_PLACES // block.n_topics
+        if forced & {"lanes", "chains"}:
+            most = np.iinfo(np.intp).max if "lanes" in forced else -1
+        n_tokens = counts.astype(np.intp)
+        if not sampled.all():
+            n_tokens[~np.repeat(sampled, np.diff(starts))] = 0
+        before = np.concatenate([[0], np.cumsum(n_tokens)])
+        tokens = np.diff(before[starts])
+        chains = np.flatnonzero(sampled & (tokens > most))
+        lanes = np.flatnonzero(sampled & (tokens <= most))
+        lanes = lanes[np.argsort(tokens[lanes], kind="stable")]
+        in_lanes, in_chains, first_tokens = lanes, chains, before
+        self.kept += [lanes, chains, before]
+        block.longest_in_lanes = int(tokens[lanes].max(initial=0))
+        block.longest_in_chains = int(tokens[chains].max(initial=0))
         block.n_tokens = first_tokens[first_tokens.shape[0] - 1]
         block.first_tokens = &first_tokens[0]
-        block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
+        block.n_in_lanes, block.n_in_chains = len(lanes), len(chains)
         block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
         block.in_chains = &in_chains[0] if block.n_in_chains else NULL
         block.n_lane_groups = 1
@@ -233,7 +233,7 @@ cdef class _Phases:
         cdef intptr_t n_iterations = 0, n_sampled = 0
         starts = documents[1]
         if block.sampled:
-            self.choose_routes(documents[0], starts, np.asarray(sampled))
+            self.choose_routes(documents[0], starts, np.asarray(sampled).view(bool))
             n_sampled = block.n_in_lanes + block.n_in_chains
             n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
         self.kept.append(self.allocate(block, True))

@@ -15,7 +15,6 @@
 #else
 #define LANE_BYTES 32
 #endif
-#define LANES ((int)(LANE_BYTES / sizeof(REAL)))
 #define VECTOR NAME(lane_vector)
 #define CHOICE NAME(lane_choice)
 typedef REAL VECTOR __attribute__((vector_size(LANE_BYTES), aligned(sizeof(REAL)),
@@ -26,11 +25,11 @@ typedef INTEGER CHOICE __attribute__((vector_size(LANE_BYTES),
  * to conditions on numbers of both types. */
 #define WHERE(condition) ((CHOICE)(condition))
 #else
-#define LANES 1
 #define VECTOR REAL
 #define CHOICE INTEGER
 #define WHERE(condition) (-(INTEGER)(condition))
 #endif
+#define LANES ((int)(sizeof(VECTOR) / sizeof(REAL)))
 /* Least number of tokens of a word in a document that are added to the statistics together. */
 #define MANY 32
 #define GROUP NAME(lane_group)

@@ -48,10 +48,8 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
 #define WORDS_AHEAD 8
 /* Number of topics that are prefetched; the processor itself fetches further topics. */
 #define MOST_AHEAD 128
-/* Number of words whose rows are processed at once, and bytes of these rows, which fit
- * into the first cache. */
+/* Number of words whose rows are processed at once, if half of the first cache suffices. */
 #define ROWS_AT_ONCE 16
-#define BYTES_AT_ONCE 16384
 
 /* Prefetches the values of the word `WORDS_AHEAD` places after n, if there is one. */
 static inline void NAME(fetch_ahead)(const lda_block *block, intptr_t n)
@@ -135,7 +133,7 @@ LOOP int NAME(lda_rows)(const lda_block *block, intptr_t first, intptr_t end)
         least = block->digamma_totals[k] < least ? block->digamma_totals[k] : least;
     for (intptr_t k = 0; k < width; k++)
         factors[k] = k < n_topics ? (REAL)exp(least - block->digamma_totals[k]) : 0;
-    intptr_t at_once = BYTES_AT_ONCE / (width * (intptr_t)sizeof(REAL));
+    intptr_t at_once = FIRST_CACHE / 2 / (width * (intptr_t)sizeof(REAL));
     at_once = at_once < 1 ? 1 : at_once < ROWS_AT_ONCE ? at_once : ROWS_AT_ONCE;
     for (intptr_t n = first; n < end; n += at_once) {
         const intptr_t left = end - n, m = left < at_once ? left : at_once;
