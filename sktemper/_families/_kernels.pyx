@@ -99,7 +99,11 @@ def precision_terms(
     const double[::1] freedom,
     const double[::1] log_determinants,
 ):
-    """Return the terms of distributions in lower bounds, see `WishartPrecision.terms`."""
+    """Return terms of lower bounds, for the distribution of precisions with a number.
+
+    These are E log |Lambda|; the logarithm of the density's normaliser, without the factor
+    |Lambda|; and the expected log density of samples at distance 0.
+    """
     cdef intptr_t n = freedom.shape[0]
     out = np.empty((3, n))
     if n == 0:
@@ -126,20 +130,16 @@ def precision_bounds(
     intptr_t n_features,
     double shift,
     double power,
-    tuple q,
-    tuple p,
+    const double[:, ::1] q,
+    const double[:, ::1] p,
     const double[::1] traces,
     const double[::1] squares,
 ):
-    """Return power * E log p - E log q of distributions, see `WishartPrecision.bounds`."""
-    cdef const double *of_q[4]
-    cdef const double *of_p[4]
-    cdef const double[::1] values
-    for i in range(4):
-        values = q[i]
-        of_q[i] = &values[0]
-        values = p[i]
-        of_p[i] = &values[0]
+    """Return power * E log p - E log q of each component.
+
+    ``q`` and ``p`` have precisions of means, degrees of freedom, and the first two results
+    of `precision_terms`; for the others see `Covariance.traces_and_squares`.
+    """
     out = np.empty(traces.shape[0])
     cdef double[::1] bounds = out
     SIMD.precision_bounds_f64(
@@ -147,8 +147,8 @@ def precision_bounds(
         n_features,
         shift,
         power,
-        of_q,
-        of_p,
+        &q[0, 0],
+        &p[0, 0],
         &traces[0],
         &squares[0],
         &bounds[0],
@@ -413,13 +413,10 @@ def gaussians(
     block.scales, block.prior, block.shared = _address(scales), &prior[0], _address(shared)
     block.traced, block.weights = _address(traced), _address(weights)
     block.stop, block.means, block.scratch = &stop[0], &means[0, 0], &scratch[0]
-    block.table = block.scalars = block.covariances = block.total = NULL
-    if scalars is not None:
-        block.table, block.scalars = &table[0, 0, 0], &scalars[0, 0]
-    if covariances is not None:
-        block.covariances = &covariances[0, 0]
-    if total is not None:
-        block.total = &total[0]
+    block.table = NULL if scalars is None else &table[0, 0, 0]
+    block.scalars = NULL if scalars is None else &scalars[0, 0]
+    block.covariances = NULL if covariances is None else &covariances[0, 0]
+    block.total = NULL if total is None else &total[0]
     with nogil:
         status = call_gaussians(floating is float, &block)
     return status

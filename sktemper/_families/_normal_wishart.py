@@ -94,24 +94,6 @@ class WishartPrecision:
         slopes = 0.5 * self.width * self.copies * polygamma(1, self.halves(freedom))
         return slopes.sum(axis=-1)
 
-    def terms(self, precision, freedom, log_determinants):
-        """Return terms of lower bounds.
-
-        These are E log |Lambda|; the logarithm of the density's normaliser, without the
-        factor |Lambda|; and the expected log density of samples at distance 0.
-        """
-        given = precision, freedom, log_determinants
-        return _kernels.precision_terms(self.number, self.n_features, *given)
-
-    def bounds(self, power, q, p, traces, squares):
-        """Return power * E log p - E log q of each component.
-
-        ``q`` and ``p`` have precisions of means, degrees of freedom, and the first two
-        of `terms`; for the others see `Covariance.traces_and_squares`.
-        """
-        D, shift = self.n_features, self.shift
-        return _kernels.precision_bounds(D, shift, power, q, p, traces, squares)
-
     def exponent(self, freedom):
         """Return the exponent of a predictive density, without its negative sign."""
         return 0.5 * self.width * (freedom + 1.0)
@@ -560,7 +542,7 @@ class Usual(NamedTuple):
     freedom: Any  # (n_components,) or ()
     factors: Any  # see `Covariance.factors`
     log_determinants: Any  # see `Covariance.factors`
-    terms: Any  # see `WishartPrecision.terms`
+    terms: Any  # see `precision_terms` of the kernels
 
 
 class NormalWishartFamily(Family):
@@ -628,7 +610,7 @@ class NormalWishartFamily(Family):
         means, inverse_scale = self.covariance.centred(kappa, parts.means, parts.second)
         factors, logs = self.covariance.factors(inverse_scale)
         given = kappa, _like(freedom, kappa.shape), _like(logs, kappa.shape)
-        terms = self.law.terms(*given)
+        terms = _kernels.precision_terms(self.law.number, self.n_features, *given)
         return Usual(kappa, means, inverse_scale, freedom, factors, logs, terms)
 
     # -- the distribution of the parameters --------------------------------------------
@@ -675,13 +657,12 @@ class NormalWishartFamily(Family):
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means
         )
-        return self.law.bounds(
-            power,
-            (q.precision, _like(q.freedom, shape), *q.terms[:2]),
-            (p.precision, _like(p.freedom, shape), *p.terms[:2]),
-            _like(traces, shape),
-            squares,
-        )
+        pair = [
+            np.array([own.precision, _like(own.freedom, shape), *own.terms[:2]])
+            for own in (q, p)
+        ]
+        given = *pair, _like(traces, shape), squares
+        return _kernels.precision_bounds(self.n_features, self.law.shift, power, *given)
 
     def fisher_product(self, parameters, change):
         D, kind, change = self.n_features, self.covariance, self.split(change)

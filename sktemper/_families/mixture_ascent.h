@@ -1,11 +1,12 @@
-/* Parts of an ascent that all mixtures share: the distribution of the weights, and the loop of
- * steps.  An ascent is a number of steps of coordinate ascent in one call.  Everything is in
+/* Parts of an ascent that all mixtures share: the distribution of the weights, the loop of steps,
+ * and axes along which components are split, see `best_split` in `_births.py`.  An ascent is a number of steps of coordinate ascent in one call.  Everything is in
  * float64, and is compiled once. */
 #ifndef SKTEMPER_MIXTURE_ASCENT_H
 #define SKTEMPER_MIXTURE_ASCENT_H
 
 #include "sktemper/_families/_blocks.h"
 
+#define LOG_TWO M_LN2
 #define LOG_TWO_PI 1.83787706640934548356
 
 /* Ends of an ascent, `status` of the caller. */
@@ -174,5 +175,32 @@ static int take_steps(mixture_steps *s, const mixture_methods *methods, void *se
             return ASCENT_CONVERGED;
     }
     return ASCENT_DONE;
+}
+
+/* Makes the vectors a and b orthonormal, with the signs of Householder reflections. */
+static void orthonormalise(intptr_t D, double *restrict a, double *restrict b)
+{
+    double norm = 0, both = 0, rest = 0, square = 0;
+    for (intptr_t d = 0; d < D; d++) {
+        norm += a[d] * a[d];
+        both += a[d] * b[d];
+    }
+    norm = a[0] > 0 ? -sqrt(norm) : sqrt(norm);
+    if (norm == 0 || D == 1) {
+        a[0] = 1;
+        return;
+    }
+    /* the second element of the reflected b */
+    const double place = a[0] - norm;
+    rest = b[1] + a[1] * (b[0] + (both - a[0] * b[0]) / place) / norm;
+    both /= norm;
+    for (intptr_t d = 0; d < D; d++) {
+        a[d] /= norm;
+        b[d] -= both * a[d];
+        square += b[d] * b[d];
+    }
+    const double length = (rest > 0) == (D > 2) ? -sqrt(square) : sqrt(square);
+    for (intptr_t d = 0; d < D && length != 0; d++)
+        b[d] /= length;
 }
 #endif

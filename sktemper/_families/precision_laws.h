@@ -24,8 +24,8 @@ static void law_values(int law, intptr_t D, intptr_t n, const double *freedom, d
             double sum = 0;
             for (intptr_t d = 0; d < width; d++)
                 sum += values[i * width + d];
-            expected[i] = law == WISHART  ? sum + D * M_LN2
-                          : law == GAMMAS ? D * (sum + M_LN2)
+            expected[i] = law == WISHART  ? sum + D * LOG_TWO
+                          : law == GAMMAS ? D * (sum + LOG_TWO)
                                           : D * (sum - log(0.5 * D));
         }
     }
@@ -36,8 +36,8 @@ static void law_values(int law, intptr_t D, intptr_t n, const double *freedom, d
             for (intptr_t d = 0; d < width; d++)
                 sum += log_gamma_of_any(halves[i * width + d], values[i * width + d]);
             const double half = halves[i * width];
-            gammas[i] = law == WISHART  ? sum + 0.5 * D * M_LN2 * freedom[i]
-                        : law == GAMMAS ? D * (sum + half * M_LN2)
+            gammas[i] = law == WISHART  ? sum + 0.5 * D * LOG_TWO * freedom[i]
+                        : law == GAMMAS ? D * (sum + half * LOG_TWO)
                                         : sum - half * log(0.5 * D);
         }
     }

@@ -2,8 +2,6 @@
 #ifndef SKTEMPER_PRODUCT_SPLITS_H
 #define SKTEMPER_PRODUCT_SPLITS_H
 
-#include "mixture_splits.h"
-
 /* The product of a row of a matrix, dense or with the entries of `b`, and a vector. */
 static double row_times(const product_block *b, const double *matrix, intptr_t width,
                         intptr_t i, const double *restrict vector)

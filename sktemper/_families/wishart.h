@@ -130,16 +130,16 @@ LOOP void NAME(precision_terms)(int law, intptr_t d, intptr_t n, const double *p
  * `precision_terms`.  For traces and squares, see `traces_and_squares`: F are the factors of q, the
  * matrices are inverse scales of p, and the vectors are differences of the means of q and p. */
 LOOP void NAME(precision_bounds)(intptr_t n, intptr_t d, double shift, double power,
-                                 const double *const *q, const double *const *p,
+                                 const double *q, const double *p,
                                  const double *restrict traces,
                                  const double *restrict squares, double *restrict bounds)
 {
     for (intptr_t k = 0; k < n; k++) {
-        const double precision = q[0][k], nu = q[1][k], log_precision = q[2][k];
+        const double precision = q[k], nu = q[n + k], log_precision = q[2 * n + k];
         const double log_q =
-            q[3][k] + 0.5 * (nu - shift) * log_precision - 0.5 * d * (1 + nu);
-        const double log_p = p[3][k] + 0.5 * (p[1][k] - shift) * log_precision
-                             - 0.5 * p[0][k] * (d / precision + nu * squares[k])
+            q[3 * n + k] + 0.5 * (nu - shift) * log_precision - 0.5 * d * (1 + nu);
+        const double log_p = p[3 * n + k] + 0.5 * (p[n + k] - shift) * log_precision
+                             - 0.5 * p[k] * (d / precision + nu * squares[k])
                              - 0.5 * nu * traces[k];
         bounds[k] = power * log_p - log_q;
     }

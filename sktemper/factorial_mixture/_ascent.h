@@ -210,11 +210,15 @@ static void NAME(factorial_tables)(const factorial_block *b, factorial_room *roo
     *room->heat = 0.5 * largest > 1 ? 0.5 * largest : 1;
 }
 
-/* Optimises the probabilities of all samples; returns the number of sweeps, or -1. */
+/* Optimises the probabilities of all samples, from `start` or, if it is NULL, from the priors;
+ * returns the number of sweeps, or -1. */
 static intptr_t NAME(factorial_sweeps)(const factorial_block *b, const factorial_room *room,
-                                       double power, int cooled, factorial_local *local)
+                                       double power, int cooled, const REAL *start,
+                                       factorial_local *local)
 {
     const intptr_t K = b->n_features;
+    for (intptr_t i = 0; i < b->n_samples * K; i++)
+        ((REAL *)local->nu)[i] = start ? start[i] : (REAL)b->inclusion[i % K];
     const double one = 1, noise = b->noise, D = (double)b->n_dimensions;
     double constant = 0;
     binary_block block = {0};
@@ -256,9 +260,7 @@ static intptr_t NAME(factorial_restart)(const factorial_block *b, factorial_room
 {
     const intptr_t N = b->n_samples, K = b->n_features;
     factorial_local *warm = &room->warm, *fresh = &room->fresh;
-    for (intptr_t i = 0; i < N * K; i++)
-        ((REAL *)fresh->nu)[i] = (REAL)b->inclusion[i % K];
-    const intptr_t n_sweeps = NAME(factorial_sweeps)(b, room, power, 1, fresh);
+    const intptr_t n_sweeps = NAME(factorial_sweeps)(b, room, power, 1, NULL, fresh);
     for (intptr_t i = 0; n_sweeps >= 0 && i < N; i++)
         if (fresh->bounds[i] > warm->bounds[i]) {
             memcpy((REAL *)warm->nu + i * K, (REAL *)fresh->nu + i * K,
@@ -322,17 +324,13 @@ static int NAME(factorial_local_step)(void *self, const double *powers, int only
     factorial_block *b = run->block;
     factorial_room *room = &run->room;
     factorial_local *warm = &room->warm;
-    const intptr_t N = b->n_samples, K = b->n_features;
+    const intptr_t N = b->n_samples;
     const int is_warm = b->keeps_local && b->has_local, cools = b->cooling > 1;
+    const REAL *start = is_warm ? b->nu : NULL;
     intptr_t n_sweeps, more = 0;
     double total = 0;
     NAME(factorial_tables)(b, room);
-    if (is_warm)
-        memcpy(warm->nu, b->nu, (size_t)(N * K) * sizeof(REAL));
-    else
-        for (intptr_t i = 0; i < N * K; i++)
-            ((REAL *)warm->nu)[i] = (REAL)b->inclusion[i % K];
-    n_sweeps = NAME(factorial_sweeps)(b, room, powers[2], cools && !is_warm, warm);
+    n_sweeps = NAME(factorial_sweeps)(b, room, powers[2], cools && !is_warm, start, warm);
     if (n_sweeps >= 0 && is_warm && cools)
         more = NAME(factorial_restart)(b, room, powers[2]);
     if (n_sweeps < 0 || more < 0)

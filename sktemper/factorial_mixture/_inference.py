@@ -12,7 +12,6 @@ from sklearn import config_context
 
 from .._families._family import Natural
 from .._utils._validation import checked_floats
-from ..model import Stopped
 from . import _kernels
 
 #: Least learned noise variance, relative to the component variance, and least distance
@@ -323,7 +322,7 @@ class Couplings:
         prepared, K = self.prepared, self.model.n_components
         noise, entries = prepared.hyper.noise_variance, np.triu_indices(K)
         diagonal = np.empty((len(rows), K))
-        status = _kernels.grams(
+        _kernels.grams(
             self.block.missing[rows],
             prepared.means / math.sqrt(noise),
             prepared.products[entries] / noise,
@@ -333,8 +332,6 @@ class Couplings:
             out,
             diagonal,
         )
-        if status < 0:
-            raise Stopped
         return Coupling(rows, out, diagonal, True)
 
 
@@ -412,14 +409,13 @@ class Inference:
             offsets = prior_logits - 0.5 * diagonal
             heats = np.maximum(0.5 * diagonal.max(axis=1), 1.0)
             parts = [part[rows] for part in (nu, *outcomes)]
-            sweeps = _kernels.local_step(
+            n_iterations += _kernels.local_step(
                 self.products[rows],
                 np.ascontiguousarray(gram, dtype=model.dtype),
                 np.ascontiguousarray(offsets, dtype=model.dtype),
                 prior_logits.astype(model.dtype),
                 per_sample,
                 np.atleast_1d(powers[rows] if powers.ndim else powers),
-                powers.ndim > 0,
                 heats if cooled and model.local_cooling else np.ones_like(heats),
                 model.local_cooling or 1.0,
                 model.tol,
@@ -427,9 +423,6 @@ class Inference:
                 model.stop,
                 *parts,
             )
-            if sweeps < 0:
-                raise Stopped
-            n_iterations += sweeps
             if not isinstance(rows, slice):
                 for whole, part in zip((nu, *outcomes), parts, strict=True):
                     whole[rows] = part

@@ -10,6 +10,7 @@ import numpy as np
 
 from cython cimport floating
 
+from sktemper._contract import Stopped
 from sktemper._simd.special import aligned, padded
 
 include "_loops.pxi"
@@ -23,7 +24,6 @@ def local_step(
     const floating[::1] prior_logits,
     bint gram_per_sample,
     const double[::1] powers,
-    bint power_per_sample,
     const double[::1] heats,
     double cooling,
     double tol,
@@ -40,7 +40,7 @@ def local_step(
     ``gram_per_sample``, ``gram`` is a result of `grams`.  There is no cooling of a sample
     whose factor in ``heats`` is infinite or NaN.  The sweeps of a sample end when no
     probability changes by ``tol`` in a sweep, or after ``max_iter`` sweeps, without those of
-    the cooling.  Returns the number of all sweeps, or -1 if stopped.
+    the cooling.  Returns the number of all sweeps.
     """
     cdef binary_block block
     cdef int status
@@ -58,7 +58,7 @@ def local_step(
     block.prior_logits = &prior_logits[0]
     block.gram_per_sample = gram_per_sample
     block.powers = &powers[0]
-    block.power_per_sample = power_per_sample
+    block.power_per_sample = powers.shape[0] != 1
     block.heats = &heats[0]
     block.cooling = cooling
     block.tol = tol
@@ -71,7 +71,9 @@ def local_step(
     block.scratch = &scratch[0]
     with nogil:
         status = run_binary_local_step(floating is float, &block)
-    return -1 if status else block.n_iterations
+    if status:
+        raise Stopped
+    return block.n_iterations
 
 
 def grams(
@@ -87,7 +89,7 @@ def grams(
     """Write the gram of each sample, computed from observed dimensions, into ``out``.
 
     The struct ``grams_block`` in ``_blocks.h`` describes the arguments, but here ``means``
-    has the shape (n_features, n_dimensions).  Returns -1 if stopped, otherwise 0.
+    has the shape (n_features, n_dimensions).
     """
     cdef grams_block block
     cdef int status
@@ -115,7 +117,8 @@ def grams(
     block.diagonals = &diagonals[0, 0]
     with nogil:
         status = call_binary_grams(floating is float, &block)
-    return status
+    if status:
+        raise Stopped
 
 
 def ascent(

@@ -54,7 +54,7 @@ static void NAME(binary_entropies)(PANEL *panel)
             const REAL far = x < 0 ? -x : x;
             const REAL size = far < FARTHEST_POWER ? far : FARTHEST_POWER;
             const REAL most = on > off ? on : off;
-            entropies[i] += (REAL)M_LN2 * size * (1 - most);
+            entropies[i] += (REAL)LOG_TWO * size * (1 - most);
             masses[i] *= most;
         }
         if ((k + 1) % FACTORS && k + 1 < K)

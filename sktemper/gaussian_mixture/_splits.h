@@ -3,7 +3,6 @@
 #ifndef SKTEMPER_GAUSSIAN_SPLITS_H
 #define SKTEMPER_GAUSSIAN_SPLITS_H
 
-#include "sktemper/_families/mixture_splits.h"
 
 /* Replaces two of the vectors `axes` by the principal axes of a covariance.  `moments` are the
  * sums of 1, x and x_i x_j. */
