@@ -26,6 +26,23 @@ def correlated(n_samples=80, seed=0):
     return X
 
 
+def assert_integrals(found, rows, density, grid, density_error, error):
+    """Assert that the middle column has the distribution of a density of rows."""
+    quantiles = found.quantiles([0.1, 0.5, 0.9])
+    for i, row in enumerate(rows):
+        points = np.repeat(row[None], len(grid), axis=0)
+        points[:, 1] = grid
+        joint = density(points)
+        total = simpson(joint, x=grid)
+        value = np.max(density(row[None])) / total
+        assert np.exp(found.log_density[i]) == pytest.approx(value, rel=density_error)
+        mean = simpson(joint * grid, x=grid) / total
+        assert found.mean()[i, 0] == pytest.approx(mean, abs=error)
+        cumulative = cumulative_simpson(joint, x=grid, initial=0.0) / total
+        ends = np.interp([0.1, 0.5, 0.9], cumulative, grid)
+        np.testing.assert_allclose(quantiles[:, i, 0], ends, atol=error)
+
+
 @pytest.mark.parametrize("priors", ["learned", "scikit-learn"])
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_gaussian_mixtures_agree_with_integrals(covariance_type, priors):
@@ -38,19 +55,11 @@ def test_gaussian_mixtures_agree_with_integrals(covariance_type, priors):
     found = mixture.conditional(rows, given=[0, 2])
     assert found.columns == [1]
     assert found.options == {}
-    quantiles = found.quantiles([0.1, 0.5, 0.9])
-    for i, row in enumerate(rows):
-        points = np.repeat(row[None], len(GRID), axis=0)
-        points[:, 1] = GRID
-        joint = np.exp(mixture.score_samples(points))
-        density = joint / simpson(joint, x=GRID)
-        value = np.interp(row[1], GRID, density)
-        assert np.exp(found.log_density[i]) == pytest.approx(value, rel=1e-2)
-        mean = simpson(density * GRID, x=GRID)
-        assert found.mean()[i, 0] == pytest.approx(mean, abs=2e-2)
-        cumulative = np.cumsum(density) * (GRID[1] - GRID[0])
-        ends = np.interp([0.1, 0.5, 0.9], cumulative, GRID)
-        np.testing.assert_allclose(quantiles[:, i, 0], ends, atol=2e-2)
+
+    def density(points):
+        return np.exp(mixture.score_samples(points))
+
+    assert_integrals(found, rows, density, GRID, 1e-2, 2e-2)
 
 
 def test_mixtures_of_mixed_kinds_agree_with_sums_and_integrals():
@@ -179,19 +188,7 @@ def test_student_mixtures_agree_with_integrals(covariance_type):
         return mixture.weights_ @ [law.pdf(points[:, known]) for law in laws]
 
     grid = np.sinh(np.linspace(-9, 9, 24_001))  # tails are heavy
-    quantiles = found.quantiles([0.1, 0.5, 0.9])
-    for i, row in enumerate(rows):
-        points = np.repeat(row[None], len(grid), axis=0)
-        points[:, 1] = grid
-        joint = density(points)
-        total = simpson(joint, x=grid)
-        value = np.max(density(row[None])) / total
-        assert np.exp(found.log_density[i]) == pytest.approx(value, rel=1e-3)
-        mean = simpson(joint * grid, x=grid) / total
-        assert found.mean()[i, 0] == pytest.approx(mean, abs=1e-3)
-        cumulative = cumulative_simpson(joint, x=grid, initial=0.0) / total
-        ends = np.interp([0.1, 0.5, 0.9], cumulative, grid)
-        np.testing.assert_allclose(quantiles[:, i, 0], ends, atol=1e-3)
+    assert_integrals(found, rows, density, grid, 1e-3, 1e-3)
     # the posterior predictive density is near that at the posterior means
     rows[2, 2] = X[2, 2]
     logs = np.log(density(rows))
