@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -244,6 +245,42 @@ class Hooks:
 
     def at_move(self, estimator, fitted_estimator):
         pass
+
+
+class StopAt(Hooks):
+    """A callback that ends a fit after some passes, or raises an error there."""
+
+    def __init__(self, n_passes=1, error=None):
+        self.n_passes, self.error = n_passes, error
+
+    def at_pass(self, estimator, fitted_estimator):
+        if estimator.n_iter_ == self.n_passes and self.error is not None:
+            raise self.error
+        return estimator.n_iter_ == self.n_passes
+
+
+class StopAtMove(Hooks):
+    """A callback that ends a fit after some moves of the call, or raises an error."""
+
+    def __init__(self, n_moves=1, error=None):
+        self.n_moves, self.error = n_moves, error
+
+    def at_move(self, estimator, fitted_estimator):
+        self.n_moves -= 1
+        if self.n_moves == 0 and self.error is not None:
+            raise self.error
+        return self.n_moves == 0
+
+
+class Snapshots(Hooks):
+    """A callback that pickles an estimator, and the copy it gets, after some passes."""
+
+    def __init__(self, n_passes):
+        self.n_passes = n_passes
+
+    def at_pass(self, estimator, fitted_estimator):
+        if estimator.n_iter_ == self.n_passes:
+            self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
 def press_ctrl_c():

@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pytest
 from breaking import BreakingBlock, BreakingSchedule, Broken
-from fits import Hooks, press_ctrl_c
+from fits import Hooks, StopAt, press_ctrl_c
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -559,18 +559,6 @@ def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
 # -- checkpoints -----------------------------------------------------------------------
 
 
-class Stopping(Hooks):
-    """Callback that raises an error after ``n_passes`` passes."""
-
-    def __init__(self, n_passes):
-        self.left = n_passes
-
-    def at_pass(self, estimator, fitted_estimator):
-        self.left -= 1
-        if self.left == 0:
-            raise Broken
-
-
 @pytest.mark.machine
 def test_a_checkpoint_continues_with_the_same_bits(client, documents, tmp_path):
     parts = array_of(parts_of(documents, 40, 30))
@@ -579,7 +567,7 @@ def test_a_checkpoint_continues_with_the_same_bits(client, documents, tmp_path):
     folder = tmp_path / "checkpoint"
     options = {"client": client, "checkpoint": folder, "every": 2}
     with pytest.raises(Broken):
-        skd.fit(clone(lda).set_callbacks(Stopping(2)), parts, **options)
+        skd.fit(clone(lda).set_callbacks(StopAt(2, Broken)), parts, **options)
     with open(folder / "unfinished.pkl", "rb") as file:
         assert 0 < pickle.load(file).n_batch_iter_ < whole.n_batch_iter_
     with pytest.raises(ValueError, match="another fit: batch_size"):
@@ -591,7 +579,7 @@ def test_a_checkpoint_continues_with_the_same_bits(client, documents, tmp_path):
     # with validation data, which the second call must pass again
     options |= {"checkpoint": tmp_path / "validated", "X_val": documents[:20]}
     with pytest.raises(Broken):
-        skd.fit(clone(lda).set_callbacks(Stopping(2)), parts, **options)
+        skd.fit(clone(lda).set_callbacks(StopAt(2, Broken)), parts, **options)
     resumed = skd.fit(clone(lda), parts, **options)
     assert np.isfinite(resumed.history_["heldout_score"]).sum() == 3
     assert state_of(resumed)[:1] == state_of(whole)[:1]
@@ -605,7 +593,8 @@ def test_a_checkpoint_continues_with_the_same_bits(client, documents, tmp_path):
 def test_a_damaged_checkpoint_is_refused(client, documents, tmp_path, name):
     parts = array_of(parts_of(documents, 40))
     options = {"client": client, "checkpoint": tmp_path, "every": 1}
-    stopping = lda_of().set_callbacks(Stopping(1 if name == "unfinished.pkl" else 99))
+    n_passes = 1 if name == "unfinished.pkl" else 99
+    stopping = lda_of().set_callbacks(StopAt(n_passes, Broken))
     with contextlib.suppress(Broken):
         skd.fit(stopping, parts, **options)
     path = tmp_path / name

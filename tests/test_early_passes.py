@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fits import Hooks
+from fits import StopAt
 from test_parts import parts_of
 
 from sktemper import (
@@ -55,16 +55,6 @@ def test_a_share_has_a_row_for_each_multiplication_of_a_row(X):
     fitted = mixture().set_params(n_components=12).fit(X)
     # of 12 components with 7 natural parameters, for each of 2 columns
     assert fitted.history_["passes"][0] * N_ROWS == pytest.approx(12 * 7 * 2)
-
-
-class StopAt(Hooks):
-    """Callback that ends a fit after some passes."""
-
-    def __init__(self, n_passes):
-        self.n_passes = n_passes
-
-    def at_pass(self, estimator, fitted_estimator):
-        return estimator.n_iter_ == self.n_passes
 
 
 @pytest.mark.parametrize("change", [{"batch_size": 200}, {"learning_rate": 0.5}])

@@ -12,6 +12,7 @@ import pytest
 from fits import (
     Hooks,
     PressingAt,
+    StopAt,
     data_of,
     factorization_of,
     lda_of,
@@ -235,11 +236,7 @@ def test_callbacks_may_ask_a_fit_that_is_hot(documents):
 
 
 def test_an_interrupted_fit_may_be_above_temperature_1(documents):
-    class Stops(Hooks):
-        def at_pass(self, estimator, fitted_estimator):
-            raise KeyboardInterrupt
-
-    lda = lda_of().set_callbacks(Stops())
+    lda = lda_of().set_callbacks(StopAt(1, KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         lda.fit(documents)
     assert lda.temperature_ > 1

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from fits import Hooks, clicks_of, fitted_model, new_model
+from fits import StopAt, clicks_of, fitted_model, new_model
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sktemper._simd.special import aligned
@@ -506,18 +506,13 @@ def test_a_pickle_is_small_and_has_its_functions():
     np.testing.assert_array_equal(loaded.user_factors_, model.user_factors_)
 
 
-class Interrupting(Hooks):
-    def at_pass(self, estimator, fitted_estimator):
-        raise KeyboardInterrupt
-
-
 def test_factors_are_cached():
     X, _, _ = tastes()
     model = ImplicitFactorization(3, random_state=0).fit(X)
     assert model.components_.base is model.components_.base
     assert model.user_factors_ is model.user_factors_
     stopped = ImplicitFactorization(3, random_state=0).fit(X)
-    stopped.set_callbacks(Interrupting())
+    stopped.set_callbacks(StopAt(1, KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         stopped.fit(X)
     assert stopped.components_.shape == (3, 80)

@@ -10,6 +10,8 @@ import pytest
 from fits import (
     Broken,
     Hooks,
+    StopAt,
+    StopAtMove,
     assert_same_fit,
     documents_of,
     lda_of,
@@ -46,19 +48,6 @@ def moving(cls=AnnealedFactorialMixture, n_components=8, **parameters):
 @pytest.fixture(scope="module")
 def whole():
     return moving().fit(TOY)
-
-
-class StopAtMove(Hooks):
-    """Callback that stops the fit after some moves of the call, or raises an error."""
-
-    def __init__(self, n_moves, error=None):
-        self.n_moves, self.error = n_moves, error
-
-    def at_move(self, estimator, fitted_estimator):
-        self.n_moves -= 1
-        if self.n_moves == 0 and self.error is not None:
-            raise self.error
-        return self.n_moves == 0
 
 
 class Snapshots(Hooks):
@@ -405,11 +394,7 @@ def test_callbacks_are_called_for_moves():
 
 
 def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
-    class StopAtPass(Hooks):
-        def at_pass(self, estimator, fitted_estimator):
-            return estimator.n_iter_ == 15
-
-    fitted = moving().set_callbacks(StopAtPass()).fit(TOY)
+    fitted = moving().set_callbacks(StopAt(15)).fit(TOY)
     assert "move_kept" not in fitted.history_
     fitted.set_callbacks().set_params(warm_start=True).fit(TOY)
     assert_same_fit(fitted, whole)

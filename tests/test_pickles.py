@@ -11,7 +11,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-from fits import Broken, Hooks, data_of
+from fits import Broken, StopAt, data_of
 from registry import ESTIMATORS, ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -149,15 +149,11 @@ def test_a_damaged_pickle_is_refused(name, part, change):
 def test_damaged_local_parameters_are_refused(name, parameters):
     """An interrupted fit has local parameters, from which it continues."""
 
-    class Breaking(Hooks):
-        def at_pass(self, *_):
-            raise Broken
-
     estimator = getattr(sktemper, name)(
         3, batch_size=None, max_iter=6, random_state=0, **parameters
     )
     with pytest.raises(Broken):
-        estimator.set_callbacks(Breaking()).fit(data_of(estimator))
+        estimator.set_callbacks(StopAt(1, Broken)).fit(data_of(estimator))
     estimator.set_callbacks()
     local = estimator.state_.local
     assert len(local) == 120

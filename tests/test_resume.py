@@ -12,8 +12,10 @@ import pytest
 from fits import (
     SCHEDULE,
     Broken,
-    Hooks,
     PressingAt,
+    Snapshots,
+    StopAt,
+    StopAtMove,
     assert_same_fit,
     ctrl_c_after,
     data_of,
@@ -51,22 +53,6 @@ def assert_usable(lda, X):
     if not hasattr(lda, "predict_pairs"):  # the results are shares or probabilities
         assert ((transformed >= 0) & (transformed <= 1)).all()
     assert np.isfinite(lda.score(X))
-
-
-class StopAt(Hooks):
-    def __init__(self, n_passes):
-        self.n_passes = n_passes
-
-    def at_pass(self, estimator, fitted_estimator):
-        return estimator.n_iter_ == self.n_passes
-
-
-class Snapshots(StopAt):
-    """Callback that pickles the estimator and the copy that callbacks get."""
-
-    def at_pass(self, estimator, fitted_estimator):
-        if estimator.n_iter_ == self.n_passes:
-            self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
 # -- warm start ------------------------------------------------------------------------
@@ -170,19 +156,13 @@ class NegativeRate(RobbinsMonro):
         return (-1.0 if clock.steps == 6 else self(clock.steps + 1)), state
 
 
-class BreakingAt(StopAt):
-    def at_pass(self, estimator, fitted_estimator):
-        if estimator.n_iter_ == self.n_passes:
-            raise Broken
-
-
 @pytest.mark.parametrize("where", ["rate", "callback", "negative rate"])
 def test_an_error_in_a_first_fit_keeps_the_last_complete_step(documents, where):
     lda, steps, error = lda_of(warm_start=True), 6, Broken
     if where == "rate":
         lda.set_params(learning_rate=BreakingRate())
     elif where == "callback":
-        lda.set_callbacks(BreakingAt(2))
+        lda.set_callbacks(StopAt(2, Broken))
         steps = 8
     else:
         lda.set_params(learning_rate=NegativeRate())
@@ -353,17 +333,12 @@ def test_a_fit_that_was_cut_off_at_its_early_stop_ends_there(documents, monkeypa
         assert_same_fit(resumed, stopped)
 
 
-class InterruptedMove(Hooks):
-    def at_move(self, estimator, fitted_estimator):
-        raise KeyboardInterrupt
-
-
 def test_a_fit_that_continues_with_moves_compared_scores_before():
     """There is no warning that early stopping had no scores to compare."""
     new = mixture_of(n_iter_no_change=50, max_iter=6, moves=BirthMoves(n_moves=3))
     X = data_of(new)
     whole = clone(new).fit(X)
-    new.set_params(warm_start=True).set_callbacks(InterruptedMove())
+    new.set_params(warm_start=True).set_callbacks(StopAtMove(1, KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         new.fit(X)
     assert_same_fit(new.set_callbacks().fit(X), whole)
