@@ -4,11 +4,11 @@ import platform
 
 import numpy as np
 import pytest
-from scipy import sparse
+from test_lda_model import local
 
 from sktemper.lda import _kernels
 from sktemper.lda._model import LDAModel, Topics
-from sktemper.model import Powers, Request
+from sktemper.model import Powers
 
 VARIABLE = "SKTEMPER_LDA_ROUTES"
 # Without vector types, as with Microsoft's compiler, all documents are optimized alone.
@@ -40,13 +40,6 @@ def problem(n_topics, dtype, doc_update="variational"):
     return model, Topics.from_dense(lambda_, model.topic_word_prior.T), X
 
 
-def local(model, topics, X, powers=Powers(), **arguments):  # noqa: B008
-    prepared = model.prepare(topics, model.initial_hyper(None))
-    block = model.take(sparse.csr_array(X), slice(None))
-    wanted = ("statistics", "bound", "local")
-    return model.local_step(block, prepared, Request(powers, want=wanted, **arguments))
-
-
 def results(step):
     return step.statistics.dense(), step.local_parameters, step.row_bounds
 
@@ -64,7 +57,7 @@ def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
     found = {}
     for route in ("", "abreast", "alone"):
         monkeypatch.setenv(VARIABLE, route)
-        found[route] = results(local(model, topics, X, powers))
+        found[route] = results(local(model, X, topics, powers))
     for one, other in zip(found["abreast"], found["alone"], strict=True):
         scale = np.abs(other).max()
         np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * scale)
@@ -91,7 +84,7 @@ def test_sampled_documents(n_topics, dtype, monkeypatch):
     found = {}
     for route in ("", "lanes", "chains"):
         monkeypatch.setenv(VARIABLE, route)
-        step = local(model, topics, np.repeat(X, n, axis=0), seed=3)
+        step = local(model, np.repeat(X, n, axis=0), topics, Powers(), seed=3)
         found[route] = step.local_parameters.reshape(8, n, n_topics)
         np.testing.assert_allclose(
             step.statistics.dense().sum(axis=1), n * X.sum(axis=0), rtol=1e-4
@@ -113,7 +106,7 @@ def test_routes_that_cannot_be_are_refused(routes, monkeypatch):
     model, topics, X = problem(3, np.float64)
     monkeypatch.setenv(VARIABLE, routes)
     with pytest.raises(ValueError, match=VARIABLE):
-        local(model, topics, X)
+        local(model, X, topics, Powers())
 
 
 def test_routes_are_named(monkeypatch):
