@@ -212,6 +212,43 @@ def test_starts_from_some_of_many_rows_use_their_weights():
     assert found[:2] == pytest.approx(expected[:2])
 
 
+def swept(
+    products,
+    gram=None,
+    offsets=None,
+    prior_logits=None,
+    powers=None,
+    heats=None,
+    cooling=2.0,
+    tol=1e-3,
+    max_iter=100,
+):
+    """Return the number of sweeps that start at one half, probabilities, and outcomes.
+
+    With an offset for each sample, each has its own gram.
+    """
+    n, k = products.shape
+    dtype = products.dtype
+    offsets = np.zeros((1, k), dtype=dtype) if offsets is None else offsets
+    nu, outcomes = np.full((n, k), 0.5, dtype=dtype), np.empty((3, n))
+    n_sweeps = _kernels.local_step(
+        products,
+        np.zeros((k, k), dtype=dtype) if gram is None else gram,
+        offsets,
+        np.zeros(k, dtype=dtype) if prior_logits is None else prior_logits,
+        len(offsets) > 1,
+        np.ones(1) if powers is None else powers,
+        np.ones(1) if heats is None else heats,
+        cooling,
+        tol,
+        max_iter,
+        np.zeros(1, dtype=np.intc),
+        nu,
+        *outcomes,
+    )
+    return n_sweeps, nu, outcomes
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("per_sample", [True, False])
 @pytest.mark.parametrize("heat", [np.inf, np.nan, 1e30, 5.0])
@@ -224,46 +261,15 @@ def test_the_kernel_ends_whatever_it_is_given(dtype, per_sample, heat, cooling):
     gram = np.array([[1, 0.3], [0.3, np.inf]], dtype=dtype)
     if per_sample:
         gram = np.tile(gram[np.triu_indices(2)], (5, 1))
-    n_sweeps = _kernels.local_step(
+    n_sweeps, *_ = swept(
         products,
         gram,
-        np.zeros((5 if per_sample else 1, 2), dtype=dtype),
-        np.zeros(2, dtype=dtype),
-        per_sample,
-        np.ones(1),
-        np.full(5 if per_sample else 1, heat),
-        cooling,
-        1e-3,
-        10,
-        np.zeros(1, dtype=np.intc),
-        np.full((5, 2), 0.5, dtype=dtype),
-        np.empty(5),
-        np.empty(5),
-        np.empty(5),
+        offsets=np.zeros((5 if per_sample else 1, 2), dtype=dtype),
+        heats=np.full(5 if per_sample else 1, heat),
+        cooling=cooling,
+        max_iter=10,
     )
     assert 5 <= n_sweeps <= 5 * (10 + 101)
-
-
-def swept(products, gram=None, heat=1.0):
-    """Return probabilities of features after sweeps that start at one half."""
-    n, k = products.shape
-    nu, outcomes = np.full((n, k), 0.5, dtype=products.dtype), np.empty((3, n))
-    _kernels.local_step(
-        products,
-        np.zeros((k, k), dtype=products.dtype) if gram is None else gram,
-        np.zeros((1, k), dtype=products.dtype),
-        np.zeros(k, dtype=products.dtype),
-        False,
-        np.ones(1),
-        np.full(1, heat),
-        2.0,
-        1e-3,
-        100,
-        np.zeros(1, dtype=np.intc),
-        nu,
-        *outcomes,
-    )
-    return nu
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -272,17 +278,18 @@ def test_probabilities_of_logits_of_any_size(dtype):
     sizes = np.exp2(np.arange(-10, limits.maxexp))[:, None] * np.linspace(1, 1.99, 8)
     logits = np.append(sizes.ravel(), np.inf)
     logits = np.concatenate([logits, -logits]).astype(dtype)
-    found = swept(logits[:, None])[:, 0]
+    found = swept(logits[:, None])[1][:, 0]
     np.testing.assert_allclose(found, expit(logits), atol=4 * limits.eps)
-    assert np.isnan(swept(np.full((1, 1), np.nan, dtype=dtype))).all()
+    assert np.isnan(swept(np.full((1, 1), np.nan, dtype=dtype))[1]).all()
 
 
 @pytest.mark.parametrize("heat", [np.inf, np.nan, 0.5])
 def test_infinite_temperatures_of_samples_are_ignored(heat):
     gram = np.array([[1, 0.3], [0.3, 2]])
     products = np.random.default_rng(0).normal(0, 1, (5, 2))
-    plain = swept(products, gram)
-    np.testing.assert_array_equal(swept(products, gram, heat), plain)
+    _, plain, _ = swept(products, gram)
+    _, heated, _ = swept(products, gram, heats=np.full(1, heat))
+    np.testing.assert_array_equal(heated, plain)
     assert np.isfinite(plain).all()
 
 
@@ -297,22 +304,17 @@ def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, per_sample, k)
     products = random.normal(0, 30, (n, k)).astype(dtype)
     prior_logits = random.normal(-1, 1, k).astype(dtype)
     offsets = (prior_logits - np.diag(gram) / 2)[None]
-    nu, outcomes = np.full((n, k), 0.5, dtype=dtype), np.empty((3, n))
     powers = random.uniform(0.01, 1, n)
-    n_sweeps = _kernels.local_step(
+    n_sweeps, nu, outcomes = swept(
         products,
         np.tile(gram[np.triu_indices(k)], (n, 1)) if per_sample else gram,
         np.tile(offsets, (n, 1)) if per_sample else offsets,
         prior_logits,
-        per_sample,
         powers,
-        np.ones(n if per_sample else 1),
-        1.0,
-        100 * np.finfo(dtype).eps,
-        300,
-        np.zeros(1, dtype=np.intc),
-        nu,
-        *outcomes,
+        heats=np.ones(n if per_sample else 1),
+        cooling=1.0,
+        tol=100 * np.finfo(dtype).eps,
+        max_iter=300,
     )
     assert 2 * n <= n_sweeps < 300 * n
     p, gram, products = (x.astype(float) for x in (nu, gram, products))

@@ -11,13 +11,14 @@ from fits import python_on
 from scipy import sparse
 from scipy.special import gammaln
 from sklearn.base import clone
+from test_lda_model import local
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._simd import special
 from sktemper.datasets import make_lda_documents
 from sktemper.lda import _model as lda_model
 from sktemper.lda._model import LDAModel, Topics
-from sktemper.model import Powers, Request, Stopped
+from sktemper.model import Powers, Stopped
 from sktemper.tempering import LocalTempering
 
 K, V = 3, 4
@@ -30,16 +31,6 @@ def tiny(doc_update="sampled", dtype=np.float64, alpha=ALPHA):
         K, V, alpha, np.atleast_2d(0.1), dtype=dtype, doc_update=doc_update
     )
     return model, Topics.from_dense(topic_word, model.topic_word_prior.T)
-
-
-def local(model, topics, X, powers, **arguments):
-    prepared = model.prepare(topics, model.initial_hyper(None))
-    block = model.take(sparse.csr_array(X), slice(None))
-    return model.local_step(
-        block,
-        prepared,
-        Request(powers, want=("statistics", "bound", "local"), **arguments),
-    )
 
 
 def with_idle_topics(model, topics, n):
@@ -83,7 +74,7 @@ def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own, alpha, 
         model, topics = with_idle_topics(model, topics, 300)
     b = 1 / temperature
     powers = Powers(local=np.full(n, b) if own else b)
-    step = local(model, topics, np.tile(document, (n, 1)), powers, seed=7)
+    step = local(model, np.tile(document, (n, 1)), topics, powers, seed=7)
     model, topics = tiny(dtype=dtype, alpha=alpha)
     expected = expected_counts(document, topics, b, alpha)
     # the largest standard error of an entry, of 4000 independent chains
@@ -104,7 +95,7 @@ def test_a_chain_starts_token_by_token(monkeypatch):
     monkeypatch.setattr(lda_model, "N_KEPT", 1)
     model, topics = tiny()
     n = 20_000
-    step = local(model, topics, np.tile([1, 1, 0, 0], (n, 1)), Powers(), seed=1)
+    step = local(model, np.tile([1, 1, 0, 0], (n, 1)), topics, Powers(), seed=1)
     beta = topics.dense() / topics.dense().sum(axis=0)
     first = ALPHA * beta[0] / (ALPHA @ beta[0])
     second = np.zeros(K)
@@ -122,8 +113,8 @@ def test_sampled_bounds_are_below_the_optimum():
     sampled, topics = tiny()
     optimal, _ = tiny("variational")
     optimal.local_tol = 1e-10
-    at_samples = local(sampled, topics, X, Powers()).row_bounds
-    at_optimum = local(optimal, topics, X, Powers()).row_bounds
+    at_samples = local(sampled, X, topics, Powers()).row_bounds
+    at_optimum = local(optimal, X, topics, Powers()).row_bounds
     assert (at_samples <= at_optimum + 1e-9).all()
     assert at_samples.sum() < at_optimum.sum()
 
@@ -137,8 +128,8 @@ def test_auto_samples_short_documents_of_whole_counts_at_low_temperatures():
 
     def gammas(powers):
         return (
-            local(auto, topics, X, powers).local_parameters,
-            local(variational, topics, X, powers).local_parameters,
+            local(auto, X, topics, powers).local_parameters,
+            local(variational, X, topics, powers).local_parameters,
         )
 
     for temperature in (1.0, lda_model.SAMPLED_START):
@@ -281,9 +272,9 @@ def case(n_topics, dtype, alpha=None, n_features=60):
     return model, topics, X
 
 
-def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
+def at_place(model, X, topics, powers=Powers(), seed=5):  # noqa: B008
     """Return the local parameters and statistics of a sampled local step."""
-    step = local(model, topics, X, powers, seed=seed)
+    step = local(model, X, topics, powers, seed=seed)
     return step.local_parameters, step.statistics.dense()
 
 
@@ -296,15 +287,15 @@ def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
     """It depends only on its index: not on its lane or on documents in other lanes."""
     model, topics, X = case(n_topics, dtype)
     powers = Powers(local=1 / temperature)
-    gammas, _ = at_place(model, topics, X, powers)
+    gammas, _ = at_place(model, X, topics, powers)
     for keep in (range(0, 90, 2), [8], [0, 10, 20], range(60)):
         others = np.setdiff1d(np.arange(90), keep)
         alone = X.copy()
         alone[others] = 0
         alone[others[::3], 1] = 3
-        found, _ = at_place(model, topics, alone, powers)
+        found, _ = at_place(model, alone, topics, powers)
         np.testing.assert_array_equal(found[keep], gammas[keep])
-    swapped, _ = at_place(model, topics, X[::-1], powers)
+    swapped, _ = at_place(model, X[::-1], topics, powers)
     if n_topics > 1:
         assert (swapped[::-1] != gammas).any()  # it depends on the index
 
@@ -314,9 +305,9 @@ def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
 def test_the_result_at_own_temperatures_depends_on_no_other_document(dtype):
     model, topics, X = case(6, dtype)
     powers = np.linspace(0.4, 1.0, len(X))
-    gammas, _ = at_place(model, topics, X, Powers(local=powers))
+    gammas, _ = at_place(model, X, topics, Powers(local=powers))
     for half in (slice(0, 45), slice(0, 1)):
-        found, _ = at_place(model, topics, X[half], Powers(local=powers[half]))
+        found, _ = at_place(model, X[half], topics, Powers(local=powers[half]))
         np.testing.assert_array_equal(found, gammas[half])
 
 
@@ -326,7 +317,7 @@ def test_lanes_and_chains_count_each_token_once(n_topics):
     random = np.random.default_rng(0)
     weight, share = random.uniform(0, 2, len(X)), random.uniform(0, 1, len(X))
     weight[3] = 0
-    step = local(model, topics, X, Powers(statistics=share), unit_noise=weight, seed=2)
+    step = local(model, X, topics, Powers(statistics=share), unit_noise=weight, seed=2)
     sums = step.statistics.dense().sum(axis=1)
     np.testing.assert_allclose(sums, (weight * share) @ X, rtol=1e-12)
     gammas = step.local_parameters
@@ -340,7 +331,7 @@ def test_lanes_stop():
     model, topics, X = case(20, np.float32)
     model.stop[0] = 1
     with pytest.raises(Stopped):
-        at_place(model, topics, X)
+        at_place(model, X, topics)
 
 
 def digest_of_draws():
@@ -356,7 +347,7 @@ def digest_of_draws():
             dtype=dtype, doc_update="sampled",
         )  # fmt: skip
         for chosen, power in itertools.product((model, uneven), powers):
-            for found in at_place(chosen, topics, X, Powers(local=power)):
+            for found in at_place(chosen, X, topics, Powers(local=power)):
                 digest.update(np.ascontiguousarray(found).tobytes())
     return digest.hexdigest()
 
