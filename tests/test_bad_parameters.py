@@ -93,7 +93,7 @@ def cases_of(parameters):
             yield parameter, value
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_bad_parameters_are_refused_by_name(name):
     row, kind = ESTIMATORS[name]

@@ -19,7 +19,7 @@ from sktemper.model_selection import _sample_like, bootstrap_lrt, log_evidence
 FEW = {"n_replicates": 19, "random_state": 0}
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("covariance_type", ["tied", "full", "diag", "spherical"])
 def test_the_statistic_is_that_of_maximum_likelihood(covariance_type):
     X, _ = make_blobs(300, centers=[[0, 0], [4, 1], [1, 5]], random_state=0)

@@ -108,7 +108,7 @@ def large_fits():
     yield AnnealedBernoulliMixture(4, random_state=0), binary
 
 
-@pytest.mark.every(2)  # sums over assignments test the kinds of the other fits
+@pytest.mark.every(4)  # sums over assignments test the kinds of the other fits
 @pytest.mark.parametrize("mixture, X", list(large_fits()))
 def test_the_bounds_of_many_rows_are_near_each_other(mixture, X):
     found = log_evidence(

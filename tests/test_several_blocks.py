@@ -95,6 +95,7 @@ PLANS = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @each_row
 def test_a_fit_to_blocks_of_parts_is_the_fit_to_one_block(row, plan, small_blocks):

@@ -186,7 +186,7 @@ def test_a_refit_keeps_the_order_of_components():
     np.testing.assert_array_equal(again.argmax(axis=1), shares.argmax(axis=1))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
 def test_clusters_of_rows_with_missing_values_are_renewed(kind):
     X, y = gaussians()

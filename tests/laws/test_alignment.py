@@ -37,9 +37,10 @@ N = 40
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+@functools.cache
 def members():
-    """Yield functions and methods of public modules by their qualified names."""
-    seen = set()
+    """Return parameters of functions and methods of public modules by their names."""
+    seen, found = set(), {}
     for name in MODULES:
         module = import_module(f"sktemper.{name}" if name else "sktemper")
         for public in map(functools.partial(getattr, module), module.__all__):
@@ -55,10 +56,13 @@ def members():
                     label = f"{public.__name__}.{member}"
                 if function not in seen:
                     seen.add(function)
-                    yield label, inspect.signature(function).parameters
+                    found[label] = inspect.signature(function).parameters
+    return found
 
 
-FOUND = {name: OF_ROWS & set(own) for name, own in members() if OF_ROWS & set(own)}
+FOUND = {
+    name: OF_ROWS & set(own) for name, own in members().items() if OF_ROWS & set(own)
+}
 FOUND = {name: own for name, own in FOUND.items() if name not in SINGLE}
 
 
@@ -142,7 +146,7 @@ def case(name):
 
 
 def parameters(name):
-    return dict(members())[name]
+    return members()[name]
 
 
 def public(name):

@@ -50,7 +50,7 @@ def topic_tables(frame, *_, **__):
 OF_CLASSES = list(itertools.product((class_tables, outcome_tables), ("ml", "bch")))
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(7)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("place", PLACES)

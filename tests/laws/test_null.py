@@ -372,7 +372,7 @@ def test_every_function_with_p_values_or_intervals_is_in_the_registry():
             takes = "interval" in getattr(function, "__annotations__", {})
             if is_named or takes:
                 found.add(function.__qualname__)
-    found |= {name for name, own in members() if "interval" in own}
+    found |= {name for name, own in members().items() if "interval" in own}
     kinds = {"p-value", "interval"}
     assert found == {row.name for row in RESULTS if row.returns & kinds}
     kinds |= {"alarm", "number"}
