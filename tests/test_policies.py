@@ -643,18 +643,21 @@ def test_growing_effective_batches_end_in_plain_inference(documents):
 
 
 # -- parameters ------------------------------------------------------------------------
+NOT_POSITIVE = (0, -2, np.nan, np.inf, "auto", "1", None, True)
 
 
 @pytest.mark.parametrize(
     ("policy", "parameter"),
     [
-        *((ConstantSchedule(v), "value") for v in (0, -1, np.nan, np.inf, "1", None)),
+        *((ConstantSchedule(v), "value") for v in NOT_POSITIVE),
         *((cls(**{name: v}), name) for cls in (LinearSchedule, ExponentialSchedule)
-          for name in ("start", "stop") for v in (0, -2, np.nan, np.inf, "1", None)),
+          for name in ("start", "stop")
+          for v in NOT_POSITIVE if (name, v) != ("start", "auto")),
         *((LinearSchedule(length=v), "length") for v in (-1, np.inf, "long", None)),
+        (LinearSchedule(length=True), "length"),
         *((LinearSchedule(unit=v), "unit") for v in ("epochs", None, 1)),
         *((RampSchedule(**{name: v}), name) for name in ("start", "slope")
-          for v in (0, -2, np.nan, np.inf, "auto", None)),
+          for v in NOT_POSITIVE),
         (RampSchedule(unit="epochs"), "unit"),
         *((StepSchedule(every=v), "every") for v in (0, -1, np.nan, "1")),
         (StepSchedule(2.0), "schedule"),
@@ -663,20 +666,23 @@ def test_growing_effective_batches_end_in_plain_inference(documents):
         (Annealing(3.0), "schedule"),
         (Annealing(target="prior"), "target"),
         (Annealing(StepSchedule(LinearSchedule(stop=0))), "stop"),
-        *((RobbinsMonro(offset=v), "offset") for v in (-1, np.nan, np.inf, "1")),
+        *((RobbinsMonro(offset=v), "offset") for v in (-1, np.nan, np.inf, "1", True)),
         *((RobbinsMonro(decay=v), "decay") for v in (0.49, 1.01, np.nan, "1")),
-        *((ConstantRate(v), "rate") for v in (0, -0.1, 1.1, np.nan, "1")),
+        *((ConstantRate(v), "rate") for v in (0, -0.1, 1.1, np.nan, "1", True)),
         *((AdaptiveRate(max_rate=v), "max_rate") for v in (0, 1.1, "1")),
         *((SVIPlusNoise(v), "effective_batch_size") for v in (0, 1.5, -1, "auto")),
+        (SVIPlusNoise(True), "effective_batch_size"),
         (SVIPlusNoise(distribution="cauchy"), "distribution"),
         (SVIPlusNoise(RampSchedule(slope=-1)), "slope"),
         (GlobalTempering(max_temperature=1), "max_temperature"),
+        (GlobalTempering(n_samples=True), "n_samples"),
+        (LocalTempering(n_alternations=True), "n_alternations"),
         (GlobalTempering(cap=2.0), "cap"),
         (GlobalTempering(cap=LinearSchedule(start=0)), "start"),
         (LocalTempering(min_inverse_temperature=-0.1), "min_inverse_temperature"),
         *((cls(**{name: v}), name) for cls in (BirthMoves, ReheatMoves)
-          for name, v in (("n_moves", -1), ("n_moves", 1.5), ("n_iter", 0),
-                          ("start", 0.5), ("max_samples", 0))),
+          for name, v in (("n_moves", -1), ("n_moves", 1.5), ("n_moves", True),
+                          ("n_iter", 0), ("start", 0.5), ("max_samples", 0))),
         (BirthMoves(patience=0), "patience"),
         (ReheatMoves(start=1.0), "start"),
         *((cls(temperature_prior=v), "temperature_prior")
@@ -825,22 +831,10 @@ TEMPERED = {
 }
 
 
-#: Each value is quick with one model, because the loop checks it, and otherwise deep.
-WRONG_SOMEWHERE = [
-    pytest.param(
-        model,
-        value,
-        id=f"{model}-{value}-{v}",
-        marks=[] if v % len(TEMPERED) == m else pytest.mark.deep,
-    )
-    for m, model in enumerate(TEMPERED)
-    for v, value in enumerate(WRONG)
-]
-
-
 @pytest.mark.every(29)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("model", "value"), WRONG_SOMEWHERE)
+@pytest.mark.parametrize("value", WRONG)
+@pytest.mark.parametrize("model", TEMPERED)
 def test_results_of_policies_are_finite_or_refused(model, value):
     """The state before the error remains complete and usable."""
     shared = {"batch_size": 60, "max_iter": 2, "random_state": 0}

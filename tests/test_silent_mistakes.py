@@ -34,7 +34,6 @@ from sktemper.datasets import (
     ratings_matrix,
     write_counts,
 )
-from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.metrics import (
     completion_log_likelihood,
     completion_rmse,
@@ -48,11 +47,9 @@ from sktemper.metrics import (
     topic_diversity,
 )
 from sktemper.model_selection import train_test_split_entries
-from sktemper.moves import BirthMoves
-from sktemper.noise import SVIPlusNoise
 from sktemper.plotting import topic_shares
-from sktemper.schedules import ConstantSchedule, ExponentialSchedule, LinearSchedule
-from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
+from sktemper.schedules import LinearSchedule
+from sktemper.tempering import Annealing
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -71,25 +68,6 @@ def fitted(name):
 
 
 # -- booleans are not numbers ----------------------------------------------------------
-
-POLICIES = [
-    (ConstantSchedule, "value", True),
-    (LinearSchedule, "start", True),
-    (LinearSchedule, "length", True),
-    (ExponentialSchedule, "stop", True),
-    (RobbinsMonro, "offset", True),
-    (ConstantRate, "rate", True),
-    (SVIPlusNoise, "effective_batch_size", True),
-    (BirthMoves, "n_moves", True),
-    (GlobalTempering, "n_samples", True),
-    (LocalTempering, "n_alternations", True),
-]
-
-
-@pytest.mark.parametrize("policy, parameter, value", POLICIES)
-def test_no_policy_takes_a_bool_for_a_number(policy, parameter, value):
-    with pytest.raises(ValueError, match=f"{parameter!r} parameter.*Got True"):
-        policy(**{parameter: value}).validate()
 
 
 def test_schedules_must_not_return_booleans():
