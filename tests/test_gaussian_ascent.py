@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from fits import assert_same_fit
+from test_mixture_ascent import NO_LIMITS, bounds_of_run
 
 from sktemper import AnnealedGaussianMixture
 from sktemper._contract import Ascent
@@ -26,7 +28,6 @@ PRIORS = {
     "all given": {"mean_precision_prior": 2.0, "degrees_of_freedom_prior": 7.0},
 }
 WEIGHTS = "dirichlet_process", "dirichlet_distribution"
-NO_LIMITS = np.array([-math.inf, 0.0, 0.0, -math.inf, 0.0])
 
 
 def problem_of(seed, dtype=np.float64, n_rows=700, n_columns=3, **parameters):
@@ -66,21 +67,11 @@ def steps_in_python(model, block, globals_, hyper, powers, scale, weight):
 def steps_in_one_call(
     model, block, globals_, hyper, powers, scale, weight, size=None, n_sections=1
 ):
-    ascent, bounds, before = model.ascent(block, hyper, weight), [], math.nan
+    ascent = model.ascent(block, hyper, weight)
     ascent.n_sections = n_sections
     ascent.start(globals_, hyper)
-    table = np.array(powers, dtype=np.float64)
-    size = len(table) if size is None else size
-    for first in range(0, len(table), size):
-        part = table[first : first + size]
-        flags = np.full(len(part), Ascent.WATCHED, dtype=np.intc)
-        left = len(table) - first
-        status, n_done, before, found = ascent.run(
-            part, flags, left, NO_LIMITS, before, scale
-        )
-        assert (status, n_done) == (Ascent.DONE, len(part))
-        bounds.append(found[1])
-    return *ascent.parameters(), np.concatenate(bounds)
+    _, bounds = bounds_of_run(ascent, np.array(powers, dtype=np.float64), size, scale)
+    return *ascent.parameters(), bounds
 
 
 def assert_same(one, other, tol):
@@ -241,13 +232,6 @@ def fitted(X, moves="all", weight=None, **parameters):
     return mixture.fit(X, sample_weight=weight)
 
 
-def assert_same_bits(one, other):
-    np.testing.assert_array_equal(one.means_, other.means_)
-    np.testing.assert_array_equal(one.covariances_, other.covariances_)
-    for name in one.history_.keys() - {"seconds", "move_seconds"}:
-        np.testing.assert_array_equal(one.history_[name], other.history_[name])
-
-
 def without_ascents(monkeypatch):
     monkeypatch.setattr(GaussianMixtureModel, "ascent", lambda *arguments: None)
 
@@ -282,10 +266,10 @@ def test_fits_are_those_of_single_steps(
 def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
     X = data()
     one = fitted(X)
-    assert_same_bits(one, fitted(X, n_jobs=2))
-    assert_same_bits(one, fitted(X, verbose=1))  # a log watches each pass
+    assert_same_fit(one, fitted(X, n_jobs=2))
+    assert_same_fit(one, fitted(X, verbose=1))  # a log watches each pass
     monkeypatch.setattr(_passes, "TERMS_AT_ONCE", 1.0)
-    assert_same_bits(one, fitted(X))
+    assert_same_fit(one, fitted(X))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -320,7 +304,7 @@ def test_threads_share_sections_of_large_steps(batch, monkeypatch):
 
     monkeypatch.setattr(_kernels, "run_shared", note)
     for n_jobs in (2, 3):
-        assert_same_bits(whole, fitted(X, n_jobs=n_jobs, **options))
+        assert_same_fit(whole, fitted(X, n_jobs=n_jobs, **options))
     assert max(sections) > 3
 
 
@@ -331,7 +315,7 @@ def test_a_continued_fit_has_the_same_bits():
     other = AnnealedGaussianMixture(
         6, moves=None, max_iter=4, tol=0.0, warm_start=True, random_state=0, **options
     )
-    assert_same_bits(one, other.fit(X).fit(X))
+    assert_same_fit(one, other.fit(X).fit(X))
 
 
 def test_a_policy_of_the_user_decides_in_python(monkeypatch):
