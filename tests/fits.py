@@ -67,15 +67,19 @@ def _estimator_of(cls, annealed, n_components, parameters):
     return cls(n_components, **{**defaults, **parameters})
 
 
+def _read_only(X):
+    assert X.has_canonical_format
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    return X
+
+
 @functools.cache
 def documents_of(n_samples=120):
     """Word counts, a read-only CSR matrix of int32 in canonical format."""
     length, seed = (30, 0) if n_samples == 120 else (15, 1)
     X = make_lda_documents(n_samples, 60, 4, doc_length=length, random_state=seed)
-    assert X.has_canonical_format
-    for part in (X.data, X.indices, X.indptr):
-        part.flags.writeable = False
-    return X
+    return _read_only(X)
 
 
 @functools.cache
@@ -101,10 +105,7 @@ def ratings_of(n_samples=120, n_features=15):
     known = random.random(X.shape) < 0.5
     known[5] = False
     X = sparse.csr_array((X[known], np.nonzero(known)), shape=X.shape)
-    assert X.has_canonical_format
-    for part in (X.data, X.indices, X.indptr):
-        part.flags.writeable = False
-    return X
+    return _read_only(X)
 
 
 @functools.cache
@@ -115,10 +116,7 @@ def clicks_of(n_samples=120, n_features=15):
     X = random.poisson(np.where(same, 0.9, 0.1))
     X[5] = 0
     X = sparse.csr_array(X.astype(np.int32))
-    assert X.has_canonical_format
-    for part in (X.data, X.indices, X.indptr):
-        part.flags.writeable = False
-    return X
+    return _read_only(X)
 
 
 LETTERS = """

@@ -58,7 +58,8 @@ WITHOUT_SVI_PLUS = KINDS[:2]
 
 
 #: Parameters for few passes without a warning that the start still has an effect.
-QUICK = {"n_components": 3, "max_iter": 6, "learning_rate": RobbinsMonro(offset=1)}
+FEW = {"n_components": 3, "max_iter": 6}
+QUICK = FEW | {"learning_rate": RobbinsMonro(offset=1)}
 TARGETS = ("local_step", "likelihood", "posterior")
 SHORT = {"n_components": 3, "max_iter": 9}
 BRIEF = {"n_components": 3, "max_iter": 8, "moves": BirthMoves(n_moves=2)}
@@ -334,12 +335,15 @@ def with_nan(X):
 # -- settings --------------------------------------------------------------------------
 
 
-def of_types(**values):
-    """Return a setting for each value of a parameter."""
+def of_types(suffix="", *others, **values):
+    """Return a setting for each value of a parameter, with other data and skips."""
     ((name, values),) = values.items()
-    return {f"{name}={value}": Setting({name: value}) for value in values}
+    return {
+        f"{name}={value}{suffix}": Setting({name: value}, *others) for value in values
+    }
 
 
+COVARIANCES = ("full", "tied", "diag", "spherical")
 WEIGHTS = ("dirichlet_process", "dirichlet_distribution")
 OTHER_WEIGHTS = {
     "weight_concentration_prior_type": "dirichlet_distribution",
@@ -360,17 +364,11 @@ GAUSSIAN_MIXTURE = Row(
             f"{kind}, {weights}": Setting(
                 {"covariance_type": kind, "weight_concentration_prior_type": weights}
             )
-            for kind in ("full", "tied", "diag", "spherical")
+            for kind in COVARIANCES
             for weights in WEIGHTS
         },
-        **{
-            f"{kind}, float32": Setting({"covariance_type": kind}, single, OF_FLOAT32)
-            for kind in ("full", "tied", "diag", "spherical")
-        },
-        **{
-            f"{kind}, NaN": Setting({"covariance_type": kind}, with_gaps)
-            for kind in ("full", "tied", "diag", "spherical")
-        },
+        **of_types(", float32", single, OF_FLOAT32, covariance_type=COVARIANCES),
+        **of_types(", NaN", with_gaps, covariance_type=COVARIANCES),
         "one component": Setting({"n_components": 1}),
     },
     OF_MIXTURES,
@@ -385,54 +383,29 @@ GAUSSIAN_MIXTURE = Row(
         "reg_covar": 0.7,
         **OTHER_WEIGHTS,
     },
-    others={
-        "tied": {
-            "covariance_type": "tied",
-            "weight_concentration_prior_type": "dirichlet_distribution",
-        }
-    },
+    others={"tied": {"covariance_type": "tied", **OTHER_WEIGHTS}},
     configurations=(
         Configuration(
             "Tempered",
-            {
-                "n_components": 3,
-                "max_iter": 6,
-                "tempering": None,
-                "covariance_type": "tied",
-                "n_init": 2,
-            },
+            {**FEW, "tempering": None, "covariance_type": "tied", "n_init": 2},
         ),
         Configuration(
-            "Annealed",
-            {
-                "n_components": 3,
-                "max_iter": 6,
-                "moves": FEW_MOVES,
-                "covariance_type": "full",
-            },
+            "Annealed", {**FEW, "moves": FEW_MOVES, "covariance_type": "full"}
         ),
         Configuration("SVIPlus", {"max_iter": 9}),
         Configuration("Tempered"),
         Configuration("Annealed"),
-        Configuration(
-            "Annealed",
-            {
-                "n_components": 4,
-                "max_iter": 20,
-                "moves": FEW_MOVES,
-                "init_params": "random_from_data",
-                "covariance_type": "full",
-            },
-        ),
-        Configuration(
-            "Annealed", {"n_components": 3, "max_iter": 6, "moves": FEW_MOVES}
-        ),
+        Configuration("Annealed", {**FEW, "moves": FEW_MOVES}),
         *(
             Configuration(
                 "Annealed",
                 {"n_components": 4, "max_iter": 20, "moves": FEW_MOVES, **well_posed},
             )
-            for well_posed in ({"covariance_type": "diag"}, {"priors": "scikit-learn"})
+            for well_posed in (
+                {"init_params": "random_from_data", "covariance_type": "full"},
+                {"covariance_type": "diag"},
+                {"priors": "scikit-learn"},
+            )
         ),
         Configuration(
             "Tempered",
@@ -451,8 +424,7 @@ GAUSSIAN_MIXTURE = Row(
         Configuration(
             "SVIPlus",
             {
-                "n_components": 3,
-                "max_iter": 6,
+                **FEW,
                 "batch_size": 5,
                 "noise_distribution": "gaussian",
                 "tempering": "local",
@@ -469,11 +441,8 @@ STUDENT_MIXTURE = Row(
     {"n_components": 3},
     {},
     {
-        **of_types(covariance_type=("full", "tied", "diag", "spherical")),
-        **{
-            f"{kind}, float32": Setting({"covariance_type": kind}, single, OF_FLOAT32)
-            for kind in ("full", "tied", "diag")
-        },
+        **of_types(covariance_type=COVARIANCES),
+        **of_types(", float32", single, OF_FLOAT32, covariance_type=COVARIANCES[:3]),
         "given": Setting({"degrees_of_freedom": 3.0, **OTHER_WEIGHTS}),
         "one component": Setting({"n_components": 1}),
     },
