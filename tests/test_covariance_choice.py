@@ -102,17 +102,17 @@ def type_chosen_by(estimator, X, weight=None):
 
 def evidence_of(X, monkeypatch, weight=None, **parameters):
     """Return the evidence that a fit computes for each type."""
-    compute, found = _choice._evidence, {}
+    compute, found = _choice._Comparison._evidence, {}
 
-    def recorded(model, *given):
+    def recorded(comparison, model, *given):
         kind = {2: "full", 1: "diag", 0: "spherical"}[len(model.hyper_shapes()[4])]
-        found[kind], n_clusters = compute(model, *given)
+        found[kind], n_clusters = compute(comparison, model, *given)
         return found[kind], n_clusters
 
-    monkeypatch.setattr(_choice, "_evidence", recorded)
+    monkeypatch.setattr(_choice._Comparison, "_evidence", recorded)
     estimator = AnnealedGaussianMixture(**{**QUICK, **parameters})
     kind = type_chosen_by(estimator, X, weight)
-    monkeypatch.setattr(_choice, "_evidence", compute)
+    monkeypatch.setattr(_choice._Comparison, "_evidence", compute)
     return kind, found
 
 
@@ -158,7 +158,9 @@ def test_a_diagonal_prior_of_full_covariances_costs_as_many_entries(monkeypatch)
     X, _ = clusters("diag", 200, n_columns=8)
     evidence = [0.0, 0.9 * _choice.MARGIN * len(X), -1e3]  # full, diagonal, spherical
     found = itertools.cycle(evidence)
-    monkeypatch.setattr(_choice, "_evidence", lambda *given: (next(found), 2))
+    monkeypatch.setattr(
+        _choice._Comparison, "_evidence", lambda *given: (next(found), 2)
+    )
     estimator = AnnealedGaussianMixture(4)
     assert type_chosen_by(estimator, X) == "diag"
     X[:100, 0], X[100:, 1] = np.nan, np.nan  # never seen together
@@ -174,7 +176,7 @@ def test_full_covariances_are_compared_with_as_many_clusters(monkeypatch):
         asked.append(given[-1])
         return next(found)
 
-    monkeypatch.setattr(_choice, "_evidence", evidence)
+    monkeypatch.setattr(_choice._Comparison, "_evidence", evidence)
     assert type_chosen_by(AnnealedGaussianMixture(4), X) == "full"
     assert asked == [1, 1, 1, 3]
 

@@ -15,7 +15,6 @@ from ._starts import (
     distinct_rows,
     impute,
     kmeans_labels,
-    shows_correlations,
     standardized,
 )
 
@@ -111,17 +110,15 @@ class _Comparison:
     def __init__(self, make_model, n_components, X, sample_weight, log):
         self.make_model, self.log = make_model, log
         self.X, weight = _some(X, sample_weight, n_components)
-        is_gapped = has_gaps(self.X)
-        self.is_diagonal = is_gapped and not shows_correlations(self.X, weight)
-        rows = impute(self.X, weight, is_full=True) if is_gapped else self.X
-        distinct, multiplicity, places = distinct_rows(rows, weight)
+        #: Rows in which missing values are replaced.
+        self.rows = impute(self.X, weight, True) if has_gaps(self.X) else self.X
+        distinct, multiplicity, places = distinct_rows(self.rows, weight)
         self._given = n_components, np.random.RandomState(0), multiplicity
         self.distinct, self._places = distinct, places
         #: Number of different rows, which weights do not change.
         self.n_distinct = len(distinct)
         self._sample = self.X, weight
         self.weight = np.ones(len(self.X)) if weight is None else weight
-        self._data = self.X, rows, self.weight
         #: Clusters of k-means in columns of unit variance.
         self.standard = self.clusters(standardized(distinct, multiplicity))
 
@@ -134,15 +131,14 @@ class _Comparison:
     def compared(self, kind, clusters, least=1):
         """Return the evidence of a type, less its price, and the number of clusters."""
         model = self.make_model(kind, self.X.shape[1])
-        price = model.covariance.n_kept
-        if kind == "full":
-            price = self.X.shape[1] if self.is_diagonal else price  # see `Hyper`
-            price -= MARGIN * self.weight.sum()
         try:
             hyper = model.initial_hyper(*self._sample)
-            evidence, n_clusters = _evidence(model, hyper, self._data, clusters, least)
+            evidence, n_clusters = self._evidence(model, hyper, clusters, least)
         except IllDefined:
             return -np.inf, 0
+        price = self.X.shape[1] if hyper.is_diagonal else model.covariance.n_kept
+        if kind == "full":
+            price -= MARGIN * self.weight.sum()
         self.log("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
         return evidence - price, n_clusters
 
@@ -165,9 +161,8 @@ class _Comparison:
             subspace = Subspace(directions, one, n_scores)
             model = self.make_model("low_rank", n_features, subspace)
             try:
-                hyper = model.initial_hyper(self.X, self.weight)
-                given = self._data, self.standard, 1
-                evidence, n_clusters = _evidence(model, hyper, *given)
+                hyper = model.initial_hyper(*self._sample)
+                evidence, n_clusters = self._evidence(model, hyper, self.standard)
             except IllDefined:
                 continue
             gain = evidence - subspace.log_constant
@@ -178,6 +173,26 @@ class _Comparison:
             found.append((alone + gain, n_clusters, n_scores))
         least = max(found, default=(0.0,))[0] - MARGIN * total
         return next((item for item in found if item[0] >= least), (-np.inf, 0, 0))
+
+    def _evidence(self, model, hyper, clusters, least=1):
+        """Return the lower bound of a mixture, and its number of clusters.
+
+        The bound is that after `STEPS` steps of coordinate ascent.  The mixture starts
+        from ``clusters``, the rows of each, after merges to at least ``least``.
+        """
+        family, block = model.family_of(hyper), model.take(self.rows, slice(None))
+        found = [
+            family.statistics(block[own], np.ones((len(own), 1)), self.weight[own])[1]
+            for own in clusters
+        ]
+        hyper, found, _ = agglomerated(model, hyper, np.concatenate(found), least)
+        model, block = model.resized(len(found)), model.take(self.X, slice(None))
+        found = found[model.weights.order(found[:, 0])]
+        sums = Mixture(model.weights.counted(found[:, 0]), found)
+        given = block, hyper, self.weight
+        ascent = model.ascent(*given) or MixtureAscent(model, block, self.weight)
+        ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
+        return float(ascent.take(STEPS)[1]), len(found)
 
 
 def _some(X, sample_weight, least):
@@ -201,37 +216,3 @@ def candidates(n_samples, n_features):
     """Return the types that are compared, other than "low_rank"."""
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
     return ORDER if n_features <= most else ORDER[1:]
-
-
-def _evidence(model, hyper, data, clusters, least):
-    """Return the lower bound of a mixture `STEPS` after a start from merged clusters.
-
-    Parameters
-    ----------
-    model : GaussianMixtureModel
-    hyper : Hyper
-    data : tuple of ndarray
-        Samples, samples in which missing values are replaced, and weights.
-    clusters : list of ndarray
-        Rows of each cluster before merges.
-    least : int
-        Number of clusters at which merges end.
-
-    Returns
-    -------
-    bound : float
-    n_clusters : int
-    """
-    X, rows, weight = data
-    family, block = model.family_of(hyper), model.take(rows, slice(None))
-    found = [
-        family.statistics(block[own], np.ones((len(own), 1)), weight[own])[1]
-        for own in clusters
-    ]
-    hyper, found, _ = agglomerated(model, hyper, np.concatenate(found), least)
-    model, block = model.resized(len(found)), model.take(X, slice(None))
-    found = found[model.weights.order(found[:, 0])]
-    sums = Mixture(model.weights.counted(found[:, 0]), found)
-    ascent = model.ascent(block, hyper, weight) or MixtureAscent(model, block, weight)
-    ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
-    return float(ascent.take(STEPS)[1]), len(found)

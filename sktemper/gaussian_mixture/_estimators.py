@@ -181,8 +181,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     _validate = _validate_gapped = check_numbers
     conditional, _component_scores = conditional, component_scores
 
-    def _check_range(self, X, dtype, training=False):
-        check_values(X, dtype, training=training)
+    _check_range = staticmethod(check_values)
 
     _fixed_by_fit = (
         "n_components",
