@@ -170,17 +170,14 @@ class GaussianFamily(NormalWishartFamily):
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters):
         usual = self.usual(parameters)
-        means, factors = self._tables(usual, np.sqrt(usual.freedom))
+        means, factors = self._tables(usual)
+        noise = 0.5 * self.squares_of_noise(usual) if self.is_noisy else 0.0
         return GaussianTables(
             np.ascontiguousarray(means, dtype=self.dtype),
             np.ascontiguousarray(factors, dtype=self.dtype),
-            usual.terms[2] - self._cost_of_noise(usual),
+            usual.terms[2] - noise,  # the expected log density falls by it
             usual,
         )
-
-    def _cost_of_noise(self, usual):
-        """Return the fall of the expected log density if samples have noise."""
-        return 0.5 * self.squares_of_noise(usual) if self.is_noisy else 0.0
 
     def squares_of_noise(self, usual):
         """Return expected squares of the noise, in expected standard deviations."""
@@ -188,8 +185,8 @@ class GaussianFamily(NormalWishartFamily):
         squares = squares.reshape(np.size(usual.freedom), -1).sum(axis=1)
         return usual.freedom * squares
 
-    def _tables(self, usual, root):
-        factors = self.covariance.triangles(usual.factors, root)
+    def _tables(self, usual):
+        factors = self.covariance.triangles(usual.factors, np.sqrt(usual.freedom))
         return usual.means + self.origin, factors
 
     def responsibilities(self, block, tables, log_weights, power):
@@ -273,8 +270,8 @@ class GaussianFamily(NormalWishartFamily):
         if self.dtype == np.float64:
             return self, block, tables
         family = copy.copy(self)
-        family.dtype, usual = np.dtype(np.float64), tables.usual
-        both = map(np.ascontiguousarray, family._tables(usual, np.sqrt(usual.freedom)))
+        family.dtype = np.dtype(np.float64)
+        both = map(np.ascontiguousarray, family._tables(tables.usual))
         tables = GaussianTables(*both, *tables[2:])
         return family, block.astype(np.float64), tables
 
@@ -382,15 +379,13 @@ class TiedFamily(GaussianFamily):
         raise NotImplementedError  # components are not independent
 
     # -- local steps -------------------------------------------------------------------
-    def _tables(self, usual, root):
+    def _tables(self, usual):
         """Return whitened means, and diagonal factors of 1."""
-        whitening = (usual.factors * root).T
-        return usual.means @ whitening, np.ones_like(usual.means)
+        return usual.means @ _whitening(usual), np.ones_like(usual.means)
 
     def _rows_of(self, block, tables):
-        usual = tables.usual
-        whitening = (usual.factors * np.sqrt(usual.freedom)).T
-        white = tiled_matmul(block.astype(np.float64) - self.origin, whitening)
+        rows = block.astype(np.float64) - self.origin
+        white = tiled_matmul(rows, _whitening(tables.usual))
         with np.errstate(over="ignore"):  # the kernel handles rows that are far away
             return white.astype(self.dtype)
 
@@ -442,3 +437,7 @@ class TiedFamily(GaussianFamily):
         """Return a term of the bound and an inverse scale for each cluster."""
         usual = self.alone.usual(posteriors)
         return -0.5 * self.n_features * np.log(usual.precision), usual.inverse_scale
+
+
+def _whitening(usual):
+    return (usual.factors * np.sqrt(usual.freedom)).T

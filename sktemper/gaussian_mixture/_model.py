@@ -202,9 +202,8 @@ class GaussianMixtureModel(MixtureModel):
         if weights is not None:
             prior = self.weights.prior(hyper.weight_concentration)
             total = self.weights.counts(start.weights - prior).sum()
-            start = replace(
-                start, weights=prior + self.weights.counted(total * weights)
-            )
+            weights = prior + self.weights.counted(total * weights)
+            start = replace(start, weights=weights)
         if means is not None:
             usual = self.usual(start)._replace(means=means - hyper.origin)
             start = replace(start, components=self.family.natural(*usual[:4]))

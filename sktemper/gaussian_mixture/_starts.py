@@ -129,15 +129,14 @@ def standardized(rows, weight):
     moved = rows - means
     units = np.sqrt(np.average(moved**2, axis=0, weights=weight))
     varies = units > NO_WIDTH * np.abs(means)
-    return np.where(varies, moved / np.where(varies, units, 1.0), 0.0).astype(
-        rows.dtype
-    )
+    moved = np.where(varies, moved / np.where(varies, units, 1.0), 0.0)
+    return moved.astype(rows.dtype)
 
 
 def from_kmeans(rows, n_components, random, weight=None, most=None):
     """Return responsibilities of 1 for the cluster of each row, see `kmeans_labels`."""
     labels = kmeans_labels(rows, n_components, random, weight, most)
-    return _one_hot_rows(len(rows), np.arange(len(rows)), labels, n_components)
+    return np.eye(n_components)[labels]
 
 
 def kmeans_labels(rows, n_components, random, weight=None, most=None):
@@ -209,9 +208,9 @@ def _kmeans_seeds(rows, weight, n_seeds, random):
 
 def from_kmeans_plusplus(rows, n_components, random, weight=None):
     """Return responsibilities of 1 for rows that k-means++ chooses, 0 for others."""
-    n_seeds = min(n_components, len(rows))
-    seeds = _kmeans_seeds(*_centred(rows, weight), n_seeds, random)
-    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)
+    given = *_centred(rows, weight), min(n_components, len(rows))
+    seeds = _kmeans_seeds(*given, random)
+    return _seeded(len(rows), seeds, n_components)
 
 
 def from_noise(rows, n_components, random, weight=None):
@@ -224,7 +223,7 @@ def from_data(rows, n_components, random, weight=None):
     n_seeds = min(n_components, len(rows))
     shares = None if weight is None else weight / weight.sum()
     seeds = random.choice(len(rows), n_seeds, replace=False, p=shares)
-    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)
+    return _seeded(len(rows), seeds, n_components)
 
 
 def from_means(means, X, n_components, random, weight=None):
@@ -237,7 +236,7 @@ def from_means(means, X, n_components, random, weight=None):
     units = np.where(units > 0, units, 1.0)
     centre = X[0] - rows[0]
     labels = _nearest(rows / units, weight, (means - centre) / units)
-    return _one_hot_rows(len(X), np.arange(len(X)), labels, n_components)
+    return np.eye(n_components)[labels]
 
 
 def check_weights_init(weights, n_components):
@@ -252,9 +251,9 @@ def check_weights_init(weights, n_components):
     return weights
 
 
-def _one_hot_rows(n_rows, seeds, labels, n_components):
+def _seeded(n_rows, seeds, n_components):
     responsibilities = np.zeros((n_rows, n_components))
-    responsibilities[seeds, labels] = 1.0
+    responsibilities[seeds, np.arange(len(seeds))] = 1.0
     return responsibilities
 
 
