@@ -26,10 +26,9 @@ ORDER = ("full", "diag", "spherical")
 MOST_COLUMNS = 150
 #: Numbers of scores that are compared for "low_rank".  The least one is chosen whose
 #: evidence is at most `MARGIN` below the highest.  Numbers below 16 are for few rows,
-#: less than this number for each score: they hide clusters that differ in shape.
+#: less than this number for each score: they hide clusters that differ in shape.  Fewer
+#: rows than for two scores are not compared, because their directions are mostly noise.
 SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
-#: Directions of fewer rows are mostly noise, and not compared.
-LEAST_DISTINCT = 40
 #: Number of rows of the comparison times the squared number of columns, for at least
 #: `ENOUGH_ROWS` and at most `ROWS_OF_COVARIANCES`.
 ELEMENTS = 2e7
@@ -78,7 +77,7 @@ def chosen_type(make_model, n_components, X, sample_weight, log, has_subspaces=T
     if max(found.values())[0] <= least:
         # "spherical" needs columns of one unit
         found["spherical"] = rows.compared("spherical", rows.clusters(rows.distinct))
-    has_subspaces &= rows.n_distinct >= LEAST_DISTINCT and not has_gaps(X)
+    has_subspaces &= rows.n_distinct >= 2 * ROWS_PER_SCORE and not has_gaps(X)
     if "full" not in kinds and has_subspaces:
         *compared, n_scores = rows.best_subspace()
         found["low_rank"] = tuple(compared)

@@ -36,7 +36,7 @@ from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import log, warn
 from .._utils._typing import ArrayLike, Float, Int
-from .._utils._validation import check_numbers, check_values, check_variances
+from .._utils._validation import check_numbers, check_values
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -45,22 +45,10 @@ from ._advice import NARROW, about_binary_data, advice, narrow_columns
 from ._choice import chosen_scores, chosen_type
 from ._clusters import clusters_of
 from ._gaps import GappedRows
-from ._low_rank import (
-    Directions,
-    LowRankMixtureModel,
-    OneGaussian,
-    Subspace,
-    settings_of_scores,
-)
+from ._low_rank import LowRankMixtureModel, Subspace, settings_of_scores
 from ._model import GaussianMixtureModel
 from ._priors import LEARNED, Priors
-from ._starts import (
-    FLOOR,
-    ROWS_SAMPLED,
-    STARTS,
-    STARTS_OF_SKLEARN,
-    from_distinct,
-)
+from ._starts import FLOOR, ROWS_SAMPLED, STARTS, start_and_floor
 
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture
@@ -72,28 +60,6 @@ CovarianceType = Literal["auto"] | ChosenType
 WeightPrior = Literal["dirichlet_process", "dirichlet_distribution"]
 Start = Literal["kmeans", "k-means++", "random", "random_from_data"]
 ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
-
-
-def start_and_floor(settings, dtype):
-    """Return the arguments of the model that set its start and `reg_covar`.
-
-    Results depend on the units of columns only with the priors of scikit-learn, or if
-    covariances are spherical, which needs columns of one unit.  The scores of
-    "low_rank" have one unit, and their widths tell where clusters are.
-    """
-    is_learned, reg_covar = settings.priors == "learned", settings.reg_covar
-    start = (STARTS if is_learned else STARTS_OF_SKLEARN)[settings.init_params]
-    is_scaled = is_learned and settings.covariance_type not in ("spherical", "low_rank")
-    if not is_learned and reg_covar == "auto":
-        reg_covar = FLOOR  # the default of scikit-learn
-    if reg_covar != "auto":
-        check_variances(max(reg_covar, 1.0), dtype, "reg_covar")
-    return {
-        "init": functools.partial(from_distinct, start, is_scaled),
-        "weights_init": settings.weights_init,
-        "means_init": settings.means_init,
-        "reg_covar": reg_covar,
-    }
 
 
 def model_of(make, settings, n_features, dtype, others):
@@ -234,9 +200,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
                 kind, n_scores = chosen_type(*given, report, _has_subspaces(self))
             choose(self, chosen_type=kind)
             if n_scores:
-                directions = Directions.of(X, sample_weight)
-                one = OneGaussian.of(directions, float(total))
-                choose(self, subspace=Subspace(directions, one, n_scores))
+                choose(self, subspace=Subspace.of(X, sample_weight, total, n_scores))
 
     def _fixed(self):
         fixed, choices = super()._fixed(), choices_of(self)

@@ -206,6 +206,12 @@ class Subspace:
     one: OneGaussian
     n_scores: int
 
+    @classmethod
+    def of(cls, X, weight, total, n_scores):
+        """Return the subspace of a sample of rows whose total weight is ``total``."""
+        directions = Directions.of(X, weight)
+        return cls(directions, OneGaussian.of(directions, float(total)), n_scores)
+
     @property
     def log_constant(self):
         """Log evidence of the rest of the rows given their scores."""

@@ -26,7 +26,6 @@ from ._priors import (
     is_regular,
     learned_priors,
     restarted,
-    stepped,
 )
 from ._starts import (
     BLOCK_ROWS,
@@ -329,8 +328,7 @@ class GaussianMixtureModel(MixtureModel):
         """
         if not self.learned or not is_plain(powers):
             return hyper
-        learned = learned_priors(self, hyper, statistics, scale, rate == 1.0)
-        return stepped(hyper, learned, rate)
+        return learned_priors(self, hyper, statistics, scale, rate)
 
     def wide_priors(self, globals_, hyper):
         """Return the priors under which moves are proposed.

@@ -58,17 +58,6 @@ class Hyper(NamedTuple):
     is_diagonal: bool = False
 
 
-def stepped(hyper, other, rate):
-    """Return priors between ``hyper`` (rate 0) and others (rate 1)."""
-    if rate == 1 or other is hyper:
-        return other
-    between = {
-        name: (1 - rate) * getattr(hyper, name) + rate * getattr(other, name)
-        for name in LEARNED
-    }
-    return other._replace(**between)
-
-
 class Priors(NamedTuple):
     """Function that returns the priors for data, see `GaussianMixtureModel`.
 
@@ -249,8 +238,8 @@ def with_learned(hyper, priors):
     )
 
 
-def learned_priors(model, hyper, statistics, scale=1.0, whole=True):
-    """Return the priors that components learn from their statistics.
+def learned_priors(model, hyper, statistics, scale=1.0, rate=1.0):
+    """Return the priors that components learn from their statistics in a step.
 
     Priors stay the same if fewer than two components have rows, because a single
     component does not show how components differ, or if a component is ill-defined.
@@ -262,8 +251,8 @@ def learned_priors(model, hyper, statistics, scale=1.0, whole=True):
     statistics : Mixture
     scale : float
         Factor of the statistics.
-    whole : bool
-        Whether a step goes all the way to the result.
+    rate : float
+        Priors are between ``hyper`` (rate 0) and what components learn (rate 1).
     """
     priors = kernel_priors(model, hyper)
     counts = np.ascontiguousarray(model.weights.counts(statistics.weights))
@@ -271,10 +260,19 @@ def learned_priors(model, hyper, statistics, scale=1.0, whole=True):
         np.array(statistics.components, dtype=np.float64).ravel(),
         counts,
         scale,
-        whole,
+        rate == 1.0,
         priors,
     )
-    return with_learned(hyper, priors) if is_learned else hyper
+    if not is_learned:
+        return hyper
+    learned = with_learned(hyper, priors)
+    if rate == 1:
+        return learned
+    between = {
+        name: (1 - rate) * getattr(hyper, name) + rate * getattr(learned, name)
+        for name in LEARNED
+    }
+    return learned._replace(**between)
 
 
 def restarted(hyper, covariance, law, learned):

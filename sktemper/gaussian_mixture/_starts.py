@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from sklearn.utils import gen_batches
 
 from .._families._normal_wishart import COVARIANCES
-from .._utils._validation import checked_floats
+from .._utils._validation import check_variances, checked_floats
 from . import _kernels
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
@@ -337,6 +337,28 @@ STARTS = {
 STARTS_OF_SKLEARN = STARTS | {
     "kmeans": functools.partial(from_kmeans, most=ROWS_SAMPLED)
 }
+
+
+def start_and_floor(settings, dtype):
+    """Return the arguments of the model that set its start and `reg_covar`.
+
+    Results depend on the units of columns only with the priors of scikit-learn, or if
+    covariances are spherical, which needs columns of one unit.  The scores of
+    "low_rank" have one unit, and their widths tell where clusters are.
+    """
+    is_learned, reg_covar = settings.priors == "learned", settings.reg_covar
+    start = (STARTS if is_learned else STARTS_OF_SKLEARN)[settings.init_params]
+    is_scaled = is_learned and settings.covariance_type not in ("spherical", "low_rank")
+    if not is_learned and reg_covar == "auto":
+        reg_covar = FLOOR  # the default of scikit-learn
+    if reg_covar != "auto":
+        check_variances(max(reg_covar, 1.0), dtype, "reg_covar")
+    return {
+        "init": functools.partial(from_distinct, start, is_scaled),
+        "weights_init": settings.weights_init,
+        "means_init": settings.means_init,
+        "reg_covar": reg_covar,
+    }
 
 
 # -- starts of Gaussian mixtures from rows with missing values -------------------------

@@ -25,9 +25,9 @@ from ..gaussian_mixture._estimators import (
     model_of,
     normal_draws,
     rows_by_pattern,
-    start_and_floor,
 )
 from ..gaussian_mixture._priors import LEARNED
+from ..gaussian_mixture._starts import start_and_floor
 from ..noise import GradientNoise
 from ..tempering import Tempering
 from ._model import LEAST, StudentMixtureModel, log_student
