@@ -33,10 +33,8 @@ from ._starts import (
     floors,
     from_means,
     impute,
-    mean_and_covariance,
-    mean_and_covariance_with_gaps,
+    moments_of,
     sample_rows,
-    shows_correlations,
 )
 
 
@@ -142,15 +140,9 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        is_gapped, is_diagonal = has_gaps(X), False
-        if is_gapped:
-            is_full = self.covariance.products
-            is_diagonal = is_full and not shows_correlations(X, sample_weight)
-            is_full = is_full and not is_diagonal
-            moments = mean_and_covariance_with_gaps(X, sample_weight, is_full)
-        else:
-            moments = mean_and_covariance(X, sample_weight)
-        (mean, covariance), added = moments, self.reg_covar
+        moments = moments_of(X, sample_weight, self.covariance.products)
+        mean, covariance, is_gapped, is_diagonal = moments
+        added = self.reg_covar
         if isinstance(added, str):  # "auto"
             added = floors(X, sample_weight, np.diag(covariance))
         added = np.full(self.n_features, added, dtype=np.float64)

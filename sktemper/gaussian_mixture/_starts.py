@@ -16,7 +16,7 @@ from sklearn.utils import gen_batches
 from .._families._normal_wishart import COVARIANCES
 from .._utils._validation import check_variances, checked_floats
 from . import _kernels
-from ._gaps import GappedRows, block_of, conditional, sum_covariances
+from ._gaps import GappedRows, block_of, conditional, has_gaps, sum_covariances
 
 # -- the units of columns --------------------------------------------------------------
 #: Number of rows that are enough for the spreads of columns, for the comparison of
@@ -387,6 +387,19 @@ def shows_correlations(X, weight):
     known = (~np.isnan(X[::step])).astype(np.float64)
     pairs = (step * weight[::step] * known.T) @ known
     return bool(pairs.min() >= ROWS_PER_COLUMN * X.shape[1])
+
+
+def moments_of(X, weight, is_full):
+    """Return the mean and the covariance of rows, and two flags.
+
+    These are whether values are missing, and whether the covariance of rows with gaps
+    is diagonal although ``is_full``, because too few rows show correlations.
+    """
+    if not has_gaps(X):
+        return *mean_and_covariance(X, weight), False, False
+    shown = is_full and shows_correlations(X, weight)
+    moments = mean_and_covariance_with_gaps(X, weight, shown)
+    return *moments, True, is_full and not shown
 
 
 def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
