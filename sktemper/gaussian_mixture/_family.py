@@ -55,15 +55,15 @@ class GaussianFamily(NormalWishartFamily):
     ----------
     n_features : int
     covariance : Covariance
-    reg_covar : float or ndarray of shape (n_features,)
-        Variance added to the samples in the statistics.
     dtype : {float32, float64}
         Dtype of the computations of kernels.
-    stop : ndarray of shape (1,), int
-        See `ConjugateModel.stop`.
 
     Attributes
     ----------
+    stop : ndarray of shape (1,), int
+        See `ConjugateModel.stop`.
+    reg_covar : ndarray of shape (n_features,)
+        Variance added to the samples in the statistics.
     origin : ndarray of shape (n_features,)
         Origin of the coordinates of the parameters, which preserves digits of data far
         from 0.
@@ -77,30 +77,25 @@ class GaussianFamily(NormalWishartFamily):
 
     has_scales = False
 
-    def __init__(self, covariance, *, reg_covar=0.0, dtype=np.float64, stop=None):
+    def __init__(self, covariance, *, dtype=np.float64):
         super().__init__(covariance)
-        self.dtype = dtype
-        self.stop = np.zeros(1, dtype=np.intc) if stop is None else stop
-        self.origin = np.zeros(self.n_features)
-        self._set_noise(reg_covar, False)
+        self.dtype, self.stop = dtype, np.zeros(1, dtype=np.intc)
+        self._set(np.zeros(self.n_features), 0.0, False)
 
-    def _set_noise(self, reg_covar, is_noisy):
-        kind = self.covariance
+    def _set(self, origin, reg_covar, is_noisy):
+        kind, self.origin, self.is_noisy = self.covariance, origin, is_noisy
         self.reg_covar = np.broadcast_to(reg_covar, self.n_features)
         self.added = kind.packed(kind.default_prior(np.diag(self.reg_covar)))
-        self.is_noisy = is_noisy
 
     @property
     def added_variances(self):
         """`reg_covar` of each variance that the covariance type stores."""
         return self.added[self.covariance.is_variance > 0]
 
-    def shift(self, origin, reg_covar=None, is_noisy=False):
-        """Return the family in other coordinates; None keeps `reg_covar`."""
+    def shift(self, origin, reg_covar=0.0, is_noisy=False):
+        """Return the family in other coordinates, and with other noise."""
         other = copy.copy(self)  # shares the caches
-        other.origin = origin
-        given = self.reg_covar if reg_covar is None else reg_covar
-        other._set_noise(given, is_noisy)
+        other._set(origin, reg_covar, is_noisy)
         return other
 
     # -- data --------------------------------------------------------------------------
@@ -334,10 +329,10 @@ class TiedFamily(GaussianFamily):
 
     @property
     def alone(self):
-        own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
         covariance = self.covariance.single(self.n_features, self.law)
-        family = self.alone_class(covariance, **own)
-        return family.shift(self.origin)
+        family = self.alone_class(covariance, dtype=self.dtype)
+        family.stop = self.stop
+        return family.shift(self.origin, self.reg_covar)
 
     def resized(self, n_components):
         other = copy.copy(self)
