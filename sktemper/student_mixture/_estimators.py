@@ -150,11 +150,6 @@ class TemperedStudentMixture(_GaussianMixture):
         others["degrees_of_freedom"] = settings.degrees_of_freedom
         return model_of(StudentMixtureModel, settings, n_features, dtype, others)
 
-    def _n_parameters(self, n_classes):
-        is_learned = self._fitted_model().degrees_of_freedom is None
-        n_learned = n_classes if is_learned else 0
-        return super()._n_parameters(n_classes) + n_learned
-
     def _profiles(self, k, tails):
         for item, _, option, *numbers in super()._profiles(k, tails):
             yield item, "student", option.replace("sd", "scale"), *numbers

@@ -227,6 +227,10 @@ class StudentMixtureModel(GaussianMixtureModel):
         means, scales = (part.astype(self.dtype).astype(np.float64) for part in shown)
         return means, scales, self.freedom_of(hyper), False
 
+    def n_parameters(self, n_classes, n_covariances):
+        n_learned = n_classes if self.degrees_of_freedom is None else 0
+        return super().n_parameters(n_classes, n_covariances) + n_learned
+
     def moved_hyper(self, block, shares, hyper):
         """Return degrees of freedom that are means over the rows of each component."""
         counts, logs = shares.sum(axis=0), block.log_freedom @ shares
