@@ -5,11 +5,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_non_negative,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._utils._arguments import positive_int
 from .._utils._frames import check_same_rows, data_frame, frame_library
@@ -177,8 +173,7 @@ def cluster_words(
 
 def _counts_of_clusters(X, memberships):
     check_same_rows(X=X, memberships=memberships)
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
-    check_non_negative(X, "cluster_words")
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
     memberships = _memberships(memberships)
     check_consistent_length(X, memberships)
     counts = memberships.T @ X
