@@ -61,14 +61,10 @@ ALWAYS_INLINE VECTOR NAME(larger)(VECTOR x, VECTOR y)
 /* Lanes whose values fill the elements of vector j of `spread`. */
 #define FILL_f64(i) i, i
 #define FILL_f32(i) i, i, i, i
-#define FILL NAME(FILL)
-#if VECTOR_BYTES == 64
-#define SPREAD(j) FILL(4 * (j)), FILL(4 * (j) + 1), FILL(4 * (j) + 2), FILL(4 * (j) + 3)
-#elif VECTOR_BYTES == 32
-#define SPREAD(j) FILL(2 * (j)), FILL(2 * (j) + 1)
-#else
-#define SPREAD(j) FILL(j)
-#endif
+#define SPREAD_16(i) NAME(FILL)(i)
+#define SPREAD_32(i) SPREAD_16(i), SPREAD_16(i + 1)
+#define SPREAD_64(i) SPREAD_32(i), SPREAD_32(i + 2)
+#define SPREAD(j) JOIN(SPREAD, VECTOR_BYTES)((j) * (VECTOR_BYTES / 16))
 
 typedef struct {
     DOCUMENT *d;                    /* a finished document, for its statistics and bound */
@@ -131,8 +127,9 @@ ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
 }
 
 /* weights = exp(b digamma(gamma)), divided by a common factor of a lane. */
-ALWAYS_INLINE void NAME(weigh_abreast)(GROUP *g, const int raised)
+static void NAME(weigh_abreast)(GROUP *g)
 {
+    const int raised = g->raised;
     const REAL *top = (const REAL *)&g->top;
     const intptr_t n_places = g->height * LANES;
     const REAL *restrict gamma = g->gamma;
@@ -402,10 +399,7 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
     while (g.n_busy) {
         if (*block->stop)
             return -1;
-        if (g.raised)
-            NAME(weigh_abreast)(&g, 1);
-        else
-            NAME(weigh_abreast)(&g, 0);
+        NAME(weigh_abreast)(&g);
         NAME(sweep_abreast)(&g);
         NAME(update_abreast)(&g);
         NAME(renew_abreast)(&g);

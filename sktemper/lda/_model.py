@@ -746,9 +746,7 @@ class LDAModel(ConjugateModel):
         prepared = self.prepare(globals_, hyper[: self.n_topics])
         scores, tokens = self.predictive_scores(block, prepared)
         per_token = np.where(tokens > 0, scores / np.maximum(tokens, 1e-300), np.inf)
-        n_worst = min(
-            max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births), len(scores)
-        )
+        n_worst = max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births)
         worst = np.sort(np.argsort(per_token, kind="stable")[:n_worst])
         model = copy.copy(self)
         model.n_topics, model.init, model.init_params = n_births, None, "spectral"
