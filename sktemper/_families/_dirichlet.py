@@ -7,9 +7,8 @@ the weights, or of the two parts of each stick.
 from numbers import Real
 
 import numpy as np
-from scipy.special import betaln, gammaln, logsumexp, psi
+from scipy.special import betaln, gammaln, logsumexp, polygamma, psi
 
-from .._simd import special
 from .._utils._arguments import Interval
 from .._utils._cache import LastCall
 
@@ -34,12 +33,14 @@ def bound(concentration, prior, power, axis=-1):
 
 
 def trigamma(x):
-    values, _ = special.evaluate("trigamma", x.ravel())
-    return values.reshape(x.shape)
+    return polygamma(1, x)
 
 
-def fisher_product(concentration, change, axis=-1):
-    """Return the change of E log x along a change of the natural parameters."""
+def fisher_product(concentration, change, axis=-1, trigamma=trigamma):
+    """Return the change of E log x along a change of the natural parameters.
+
+    ``trigamma`` may be a faster implementation of that function.
+    """
     product = trigamma(concentration)
     product *= change
     total = trigamma(concentration.sum(axis=axis, keepdims=True))

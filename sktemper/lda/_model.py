@@ -19,6 +19,7 @@ from scipy.special import logsumexp, psi, softmax
 from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._families._critical import ROWS_ANALYSED
+from .._simd import special
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul
@@ -192,6 +193,11 @@ def _log_matmul(a, b):
     with np.errstate(divide="ignore"):
         product = np.log(np.exp(a - top_a) @ np.exp(b - top_b))
     return product + top_a + top_b
+
+
+def _trigamma(x):
+    values, _ = special.evaluate("trigamma", x.ravel())
+    return values.reshape(x.shape)
 
 
 # -- latent Dirichlet allocation as a `ConjugateModel` ---------------------------------
@@ -529,7 +535,7 @@ class LDAModel(ConjugateModel):
     def fisher_product(self, globals_, vector):
         topic_word = globals_.dense()
         change = vector.reshape(topic_word.shape)
-        return _dirichlet.fisher_product(topic_word, change, axis=0).ravel()
+        return _dirichlet.fisher_product(topic_word, change, 0, _trigamma).ravel()
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
