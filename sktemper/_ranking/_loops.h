@@ -13,10 +13,8 @@
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(ranking_vector)
 #define MASK NAME(ranking_mask)
-typedef REAL VECTOR
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-typedef INTEGER MASK
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
+VECTOR_TYPE(MASK, INTEGER, VECTOR_BYTES);
 #endif
 
 /* Items are prefetched TILES_AHEAD tiles before they are used.  For at most FEW_USERS users,

@@ -64,6 +64,8 @@ Loops may use:
     on types, and for code that is compiled for several types.  A macro is undefined at
     the end of a header if another header defines it in a different way.  Otherwise it
     stays defined, although loops are compiled twice: equal definitions are allowed.
+``VECTOR_TYPE(name, element, bytes)``
+    Defines a type of vectors, if the compiler has them.
 ``TRANSPOSE(vector, bytes, type, v)``
     Transposes an array ``v`` of as many vectors as a vector has elements.  The type of
     the elements is f32, f64 or SUFFIX.

@@ -42,6 +42,10 @@
 
 #define FIRST_CACHE (40 * 1024)
 #ifdef VECTOR_BYTES
+/* Defines a type of vectors that may be loaded from any array of its elements. */
+#define VECTOR_TYPE(name, element, bytes) \
+    typedef element name                  \
+        __attribute__((vector_size(bytes), aligned(sizeof(element)), may_alias))
 #ifdef __clang__
 #define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #else

@@ -7,8 +7,7 @@
 
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(product_vector)
-typedef REAL VECTOR
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
 #endif
 /* A tile of the result has ROWS rows and COLUMNS columns.  TERMS terms of a tile are summed
  * before the next tile, and MANY_ROWS rows are processed before the next panel, so that this

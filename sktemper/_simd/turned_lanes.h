@@ -7,8 +7,7 @@
 #define SKTEMPER_TURNED_LANES_H
 #if defined(VECTOR_BYTES) && (defined(__clang__) || __GNUC__ >= 9)
 enum { N_TURNED = VECTOR_BYTES / sizeof(double) };
-typedef double turned_vector
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
+VECTOR_TYPE(turned_vector, double, VECTOR_BYTES);
 #define TURN(rows) TRANSPOSE(turned_vector, VECTOR_BYTES, f64, rows)
 #else
 enum { N_TURNED = 1 };

@@ -1,8 +1,7 @@
 /* Grams of samples with missing values, see `grams_block`. */
 
 #ifdef VECTOR_BYTES
-typedef double NAME(gram_vector)
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
+VECTOR_TYPE(NAME(gram_vector), double, VECTOR_BYTES);
 #else
 typedef double NAME(gram_vector);
 #endif

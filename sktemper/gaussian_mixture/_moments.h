@@ -8,8 +8,7 @@
  * computed at a time, so that they stay in the second cache. */
 #define DOUBLES NAME(moment_vector)
 #ifdef VECTOR_BYTES
-typedef double DOUBLES
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
+VECTOR_TYPE(DOUBLES, double, VECTOR_BYTES);
 #else
 typedef double DOUBLES;
 #endif

@@ -2,8 +2,7 @@
  * rows of a triangle fit into registers: VECTORS is 4 for 32 registers, and 2 for 16. */
 #define VECTOR NAME(mixture_vector)
 #ifdef VECTOR_BYTES
-typedef REAL VECTOR
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
 #define ZEROS {{0}}
 #else
 typedef REAL VECTOR;

@@ -17,10 +17,8 @@
 #endif
 #define VECTOR NAME(lane_vector)
 #define CHOICE NAME(lane_choice)
-typedef REAL VECTOR __attribute__((vector_size(LANE_BYTES), aligned(sizeof(REAL)),
-                                   may_alias));
-typedef INTEGER CHOICE __attribute__((vector_size(LANE_BYTES),
-                                      aligned(sizeof(INTEGER)), may_alias));
+VECTOR_TYPE(VECTOR, REAL, LANE_BYTES);
+VECTOR_TYPE(CHOICE, INTEGER, LANE_BYTES);
 /* -1 in lanes in which the condition holds, otherwise 0.  This is a macro, because it applies
  * to conditions on numbers of both types. */
 #define WHERE(condition) ((CHOICE)(condition))

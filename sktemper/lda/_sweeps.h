@@ -94,8 +94,7 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
-typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
-                                   may_alias));
+VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
 typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 
 /* Returns counts / mass, or 0 where a mass is not larger than TINY_MASS.  Sets `underflown` to
