@@ -11,9 +11,7 @@
 #include "tiles.h"
 
 #ifdef VECTOR_BYTES
-#define VECTOR NAME(ranking_vector)
 #define MASK NAME(ranking_mask)
-VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
 VECTOR_TYPE(MASK, INTEGER, VECTOR_BYTES);
 #endif
 

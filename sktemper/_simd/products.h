@@ -5,10 +5,6 @@
 
 #include "tiles.h"
 
-#ifdef VECTOR_BYTES
-#define VECTOR NAME(product_vector)
-VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
-#endif
 /* A tile of the result has ROWS rows and COLUMNS columns.  TERMS terms of a tile are summed
  * before the next tile, and MANY_ROWS rows are processed before the next panel, so that this
  * part of the panel stays in the first cache, and this part of the rows in the second cache.
@@ -90,7 +86,6 @@ static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows, int si
         NAME(add_product_tile)(ROWS, 2, n_inner, rows, columns, first, out, stride);
     else
         NAME(add_product_tile)(ROWS, 1, n_inner, rows, columns, first, out, stride);
-#undef VECTOR
 #else
     const intptr_t width = wide ? COLUMNS : LANES;
     for (intptr_t r = 0; r < (single ? 1 : ROWS); r++) {
@@ -163,5 +158,6 @@ LOOP void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
     }
 }
 
+#undef VECTOR
 #undef LANES
 #undef COLUMNS
