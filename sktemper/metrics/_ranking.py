@@ -263,7 +263,8 @@ def _values(scores, X_test, X_seen, relevant, wanted):
         check_same_rows(X_test=X_test, X_seen=X_seen)
         _check_same_table(X_seen, X_test, seen.shape == held_out.shape)
         _check_shape("X_seen", seen.shape, held_out.shape)
-        held_out = _without_entries(held_out, seen)
+        held_out = sparse.csr_array(held_out - held_out.multiply(seen))  # all are 1
+        held_out.eliminate_zeros()
     if held_out.nnz == 0:
         raise ValueError(
             "No user has a relevant item: X_test needs entries, and values of at least "
@@ -295,7 +296,7 @@ def _warn_of_long_lists(wanted, n_items):
 
 
 def _pattern(X, name, least=None):
-    """Return the pattern of entries as CSR with sorted indices; X is not changed."""
+    """Return ones in place of entries, CSR with sorted indices; X is not changed."""
     ratings = as_ratings(X, name)
     chosen = np.ones(ratings.nnz, bool)
     if least is not None:
@@ -305,16 +306,6 @@ def _pattern(X, name, least=None):
     pattern = kept(ratings, chosen)
     pattern.data = np.ones(pattern.nnz)
     return pattern
-
-
-def _without_entries(X, others):
-    """Return X without its entries that are also entries of ``others``.
-
-    All entries are 1, see `_pattern`.
-    """
-    left = sparse.csr_array(X - X.multiply(others))
-    left.eliminate_zeros()
-    return left
 
 
 def _check_same_table(X_seen, X_test, same_shape):
