@@ -333,14 +333,6 @@ class WideMixtureModel(MixtureModel):
         own = columns, log_weights, expected, empty_row
         return PreparedColumns(*own, globals_, hyper)
 
-    def _prepared_dense(self, prepared):
-        """Return the values for blocks that are not `Entries`."""
-        if not isinstance(prepared, PreparedColumns):
-            return prepared
-        return self._dense_cache.result(
-            prepared, lambda wide: self.prepare(_dense(wide.globals_), wide.hyper)
-        )
-
     def on_features(self, globals_, hyper, places, start_share):
         """Return the parameters of other features; see `ConjugateModel.on_features`.
 
@@ -383,7 +375,11 @@ class WideMixtureModel(MixtureModel):
         They follow the model that computes with them.
         """
         if not isinstance(block, Entries):
-            return self, block, self._prepared_dense(prepared)
+            if isinstance(prepared, PreparedColumns):
+                prepared = self._dense_cache.result(
+                    prepared, lambda own: self.prepare(_dense(own.globals_), own.hyper)
+                )
+            return self, block, prepared
         if isinstance(prepared, PreparedColumns):
             return self, self._aligned(block, prepared.columns), prepared
         whole = self.select(None)

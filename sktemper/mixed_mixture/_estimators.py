@@ -63,9 +63,6 @@ from ._columns import (
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
-#: A column looks like an identifier if it has more distinct texts than `MANY_OPTIONS`,
-#: and than this share of the number of rows.
-SHARE_OF_ROWS = 0.5
 #: Fault of a column for which the user chose a normal density.
 CONSTANT = "has one value only, which gives its kind an unlimited density"
 #: Largest number of distinct values that describe a column of data in parts.
@@ -641,7 +638,8 @@ def _faults(columns, values, faults, n_rows):
 
     ``values`` are compressed, and ``faults`` are those of columns of numbers.
     """
-    most = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows)
+    # a column with more distinct texts looks like an identifier
+    most = max(MANY_OPTIONS, n_rows / 2)
     for column, one, fault in zip(columns, values, faults, strict=True):
         n_values = len(one.entries)
         is_option = not one.is_numeric or column.kind in WITH_CATEGORIES
@@ -659,7 +657,7 @@ def _check_own(columns):
         is_coded = column.kind in WITH_CATEGORIES
         if is_coded and column.categories and not column.has_own_values:
             raise ValueError(
-                f"Column {number} of X has the categories {column.categories[:3]}, "
+                f"Column {number} of X has the categories {column.categories[:NAMED]}, "
                 "but a collection has numbers only: pass X as an array or a data "
                 "frame, or use numbers as categories."
             )
