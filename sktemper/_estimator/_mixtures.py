@@ -15,7 +15,7 @@ from .._utils._docstrings import completed_by
 from .._utils._frames import frame_of_rows, is_frame
 from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
-from .._utils._validation import check_unmasked
+from .._utils._validation import check_prior, check_unmasked
 from ..model import LocalStep, Request
 from ..moves import NoMoves
 from ._choices import choices_of
@@ -74,6 +74,21 @@ def check_enough_samples(self, data):
             "Expected n_samples >= n_components but got n_components = "
             f"{self.n_components}, n_samples = {len(data)}"
         )
+
+
+def model_of(make, settings, n_features, dtype, **options):
+    """Return the model of a class ``make`` for parameters of a mixture."""
+    if settings.feature_prior != "auto":
+        check_prior(settings.feature_prior, "feature_prior")
+    check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
+    return make(
+        settings.n_components,
+        n_features,
+        dtype=dtype,
+        feature_prior=settings.feature_prior,
+        weight_concentration=settings.weight_concentration_prior,
+        **options,
+    )
 
 
 # -- methods that mixtures share with other models whose samples have a density --------

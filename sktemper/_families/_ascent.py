@@ -59,7 +59,7 @@ class MixtureAscent(Ascent):
                 self._error = error if isinstance(error, IllDefined) else IllDefined()
                 return self.ILL_DEFINED, n_done, before, bounds
             n_done, change, before = n_done + 1, now - before, now
-            if abs(change) < limits[4]:
+            if abs(change) < limits[-1]:
                 return self.CONVERGED, n_done, before, bounds
         return self.DONE, n_done, before, bounds
 

@@ -18,7 +18,12 @@ from .._estimator._counts import (
 )
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator, top_words
-from .._estimator._mixtures import MixtureMixin, active_components, check_enough_samples
+from .._estimator._mixtures import (
+    MixtureMixin,
+    active_components,
+    check_enough_samples,
+    model_of,
+)
 from .._estimator._streams import drop_features, expand_features, widened_for
 from .._estimator._variants import (
     AnnealedMixin,
@@ -32,7 +37,7 @@ from .._utils._frames import completed
 from .._utils._notices import warn_once
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Float, Int
-from .._utils._validation import check_counts, check_numbers, check_prior
+from .._utils._validation import check_counts, check_numbers
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..tempering import Tempering
@@ -80,21 +85,6 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
         The shape is (n_components, n_features), or (n_components, n_features, 2).
         """
         return np.asarray(self._state().globals_.components) + 1.0
-
-
-def _model_of(make, settings, n_features, dtype, **options):
-    """Return the model of a class ``make`` for the parameters of an estimator."""
-    if settings.feature_prior != "auto":
-        check_prior(settings.feature_prior, "feature_prior")
-    check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
-    return make(
-        settings.n_components,
-        n_features,
-        dtype=dtype,
-        feature_prior=settings.feature_prior,
-        weight_concentration=settings.weight_concentration_prior,
-        **options,
-    )
 
 
 def _drawn_probabilities(mixture, n_samples):
@@ -191,7 +181,7 @@ class TemperedMultinomialMixture(_DiscreteMixture):
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
-        return _model_of(MultinomialMixtureModel, settings, n_features, dtype)
+        return model_of(MultinomialMixtureModel, settings, n_features, dtype)
 
     def _profiles(self, k, tails):
         own = self.concentration_[k]
@@ -374,7 +364,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     @staticmethod
     def _make_model(settings, n_features, dtype):
         given = BernoulliMixtureModel, settings, n_features, dtype
-        return _model_of(*given, threshold=_threshold(settings))
+        return model_of(*given, threshold=_threshold(settings))
 
     def _profiles(self, k, tails):
         return _profiles(self, ("binary", "1"), *self.concentration_[k].T, tails)

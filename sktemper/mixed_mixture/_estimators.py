@@ -24,7 +24,7 @@ from .._estimator._data_checks import (
     warn_of_columns,
 )
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import MixtureMixin, check_enough_samples
+from .._estimator._mixtures import MixtureMixin, check_enough_samples, model_of
 from .._estimator._problems import Validation, validated_weight, workers_for
 from .._estimator._variants import (
     AnnealedMixin,
@@ -42,7 +42,6 @@ from .._utils._validation import (
     check_labels_differ,
     check_no_container,
     check_numbers,
-    check_prior,
     check_unmasked,
     check_values,
 )
@@ -238,16 +237,8 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
-        check_prior(settings.feature_prior, "feature_prior")
-        check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
-        return MixedMixtureModel(
-            settings.n_components,
-            n_features,
-            columns=settings.columns,
-            feature_prior=settings.feature_prior,
-            weight_concentration=settings.weight_concentration_prior,
-            dtype=dtype,
-        )
+        given = MixedMixtureModel, settings, n_features, dtype
+        return model_of(*given, columns=settings.columns)
 
     def _settings(self):
         return super()._settings().replaced(columns=self.columns_)
@@ -657,7 +648,7 @@ def _check_own(columns):
         is_coded = column.kind in WITH_CATEGORIES
         if is_coded and column.categories and not column.has_own_values:
             raise ValueError(
-                f"Column {number} of X has the categories {column.categories[:NAMED]}, "
+                f"Column {number} of X has the categories {column.categories[:3]}, "
                 "but a collection has numbers only: pass X as an array or a data "
                 "frame, or use numbers as categories."
             )
