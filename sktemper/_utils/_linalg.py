@@ -1,4 +1,4 @@
-"""Matrix products with reproducible rounding, and rows of sparse matrices."""
+"""Matrix products with reproducible rounding, and rows of matrices and of blocks."""
 
 import contextlib
 import functools
@@ -81,6 +81,23 @@ def tiled_matmul(rows, matrix):
             part = np.ascontiguousarray(part)
         multiply(part, columns, product[start : start + step])
     return product
+
+
+class RowArrays:
+    """Base of a block of several arrays, each of which has a row for each row of data.
+
+    A subclass is a dataclass of arrays, of which the first has the shape of the block.
+    """
+
+    @property
+    def shape(self):
+        return next(iter(vars(self).values())).shape
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, rows):
+        return type(self)(*(values[rows] for values in vars(self).values()))
 
 
 def sparse_rows(X, rows):

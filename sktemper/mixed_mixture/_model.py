@@ -14,6 +14,7 @@ from .._families._mixture import MixtureModel
 from .._families._normal_gamma import NormalGammaFamily
 from .._families._normal_wishart import LOG_2_PI
 from .._utils._arguments import concentrations_of
+from .._utils._linalg import RowArrays
 from ._columns import WITH_INTERVALS
 
 # -- the family of rows whose columns are of several kinds -----------------------------
@@ -22,7 +23,7 @@ LOG_FACTORIALS = gammaln(np.arange(256) + 1.0)
 
 
 @dataclass(frozen=True)
-class MomentRows:
+class MomentRows(RowArrays):
     """Block of a `MixedFamily`: moments of rows, and values for each row.
 
     Attributes
@@ -40,16 +41,6 @@ class MomentRows:
     log_base: np.ndarray
     known: np.ndarray
     log_support: np.ndarray
-
-    @property
-    def shape(self):
-        return self.moments.shape
-
-    def __len__(self):
-        return len(self.moments)
-
-    def __getitem__(self, rows):
-        return MomentRows(*(values[rows] for values in vars(self).values()))
 
 
 class MixedFamily(Family):

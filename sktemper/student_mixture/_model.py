@@ -25,7 +25,7 @@ from .._families._counts import log_rising
 from .._families._family import ONCE
 from .._families._mixture import NEVER, Mixture, softmax
 from .._utils._cache import LastCall, are_same_objects
-from .._utils._linalg import tiled_matmul
+from .._utils._linalg import RowArrays, tiled_matmul
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
 from ..gaussian_mixture._kernels import FARTHEST, LIMITS_OF_SCALED
 from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
@@ -42,7 +42,7 @@ SMALL = 0.1
 
 # -- rows with scales, from which moves compute statistics -----------------------------
 @dataclass(frozen=True)
-class ScaledRows:
+class ScaledRows(RowArrays):
     """Rows whose precision in each component is multiplied by a known scale.
 
     Attributes
@@ -56,16 +56,6 @@ class ScaledRows:
     rows: np.ndarray
     scales: np.ndarray
     log_freedom: np.ndarray
-
-    @property
-    def shape(self):
-        return self.rows.shape
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, rows):
-        return ScaledRows(self.rows[rows], self.scales[rows], self.log_freedom[rows])
 
 
 def rows_of(block):
