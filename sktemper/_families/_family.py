@@ -80,14 +80,6 @@ def are_equal(one, other):
     )
 
 
-def _in_order(arrays):
-    """Return arrays in C order, and other objects unchanged."""
-    return [
-        np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
-        for array in arrays
-    ]
-
-
 class NaturalModel(ConjugateModel):
     """Base of models whose global parameters and statistics are `Natural`.
 
@@ -120,7 +112,11 @@ class NaturalModel(ConjugateModel):
         """Step the natural parameters toward the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
         if rate == 1:  # C order is kept, so that sums have the same bits
-            return type(target)(*_in_order(target.arrays()))
+            arrays = (
+                np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+                for array in target.arrays()
+            )
+            return type(target)(*arrays)
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper) -> float:

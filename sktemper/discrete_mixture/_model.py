@@ -370,6 +370,12 @@ class _DiscreteMixtureModel(WideMixtureModel):
 
     log_partition = draw_partition
 
+    def prior_of_component(self, X, sample_weight=None):
+        concentration = self.feature_prior
+        if concentration == "auto":
+            concentration = auto_feature_prior(X, self.n_components, sample_weight)
+        return np.full(self.family.n_natural, concentration - 1.0)
+
     def critical_temperatures(self, X, hyper, sample_weight=None):
         deviations = self.deviations(X, sample_weight)
         if self.n_components == 1 or deviations is None:
@@ -434,12 +440,6 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         """
         return min(max(2.0, hyper.n_tokens), HOTTEST_START)
 
-    def prior_of_component(self, X, sample_weight=None):
-        concentration = self.feature_prior
-        if concentration == "auto":
-            concentration = auto_feature_prior(X, self.n_components, sample_weight)
-        return np.full(self.family.n_natural, concentration - 1.0)
-
     def n_scored(self, n_observed):
         return n_observed  # tokens
 
@@ -498,6 +498,3 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
             return logs, self.empty_value(columns, logs)
 
         return self.linear(block, prepared, *self._predictive.result(prepared, tables))
-
-    def prior_of_component(self, X, sample_weight=None):
-        return np.full(self.family.n_natural, self.feature_prior - 1.0)
