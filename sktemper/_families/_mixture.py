@@ -236,9 +236,7 @@ class MixtureModel(NaturalModel):
         the sample, given a posterior from this seed alone.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
-        n_rows = X.shape[0]
-        weight = np.ones(n_rows) if sample_weight is None else sample_weight
-        weight = weight if weight.any() else np.ones(n_rows)
+        weight = sample_weight if np.any(sample_weight) else np.ones(X.shape[0])
         known = np.flatnonzero(weight > 0)
         rows = known[:: -(-len(known) // ROWS_LOOKED_AT)]
         few = len(rows) < self.n_components

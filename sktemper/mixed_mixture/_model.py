@@ -440,8 +440,7 @@ class MixedMixtureModel(MixtureModel):
         proportion to the variances of all rows.
         """
         family = self.family
-        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        weight = weight if weight.any() else np.ones(X.shape[0])
+        weight = sample_weight if np.any(sample_weight) else np.ones(X.shape[0])
         options = np.full(family.n_natural, self.feature_prior - 1.0)
         (options,), (counts,), (normals,) = family.split_kinds(options[None])
         means = [weighted_mean(X[:, number], weight) for number in family.counts]
