@@ -11,13 +11,13 @@ from .._simd.special import multiply, packed_columns
 from .._utils._linalg import tiled_matmul
 from .._utils._tasks import Pool, Task
 from . import _kernels
+from ._measures import MOST_SCORES
 
 #: Largest number of users in a task, and largest number of multiplications in a task.
 MOST_USERS, MOST_TERMS = 384, 2**32
-#: Largest number of scores in memory at a time if a `Rescoring` computes them; and
-#: least number of items that are scored before bounds of the remaining items are
-#: compared.
-MOST_SCORES, FEWEST_ITEMS = 2**20, 512
+#: Least number of items that a `Rescoring` scores before bounds of the remaining items
+#: are compared.
+FEWEST_ITEMS = 512
 #: Largest number of users for which packed items are faster, if they are given.
 FEW_USERS = 12
 #: Flag of kernels that are not stopped.

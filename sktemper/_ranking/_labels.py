@@ -8,11 +8,10 @@ from scipy import sparse
 from .._utils._dates import as_moment
 from .._utils._frames import frame_labels
 from .._utils._validation import check_unmasked
+from .._utils._values import INEXACT
 
 #: Largest number of labels that a message lists.
 MOST_NAMED = 10
-#: Least positive integer to which a float may have rounded another integer.
-FIRST_ROUNDED = 2**53
 
 
 class LabelledMixin:
@@ -175,7 +174,7 @@ def label_array(values):
         kind, null = (str, "\0") if labels.dtype.kind == "U" else (bytes, b"\0")
         keeps = all(isinstance(v, kind) and not v.endswith(null) for v in values)
     elif labels.dtype.kind == "f":
-        exact = np.abs(labels) < FIRST_ROUNDED  # False for NaN
+        exact = np.abs(labels) < INEXACT  # False for NaN
         pairs = zip(values, exact.tolist(), strict=True)
         keeps = all(is_exact or isinstance(v, float) for v, is_exact in pairs)
     else:
@@ -247,7 +246,7 @@ class LabelIndex:
 
     def _check_floats(self, wanted):
         """Raise if floats may be rounded integers, and so other labels."""
-        large = wanted[np.abs(wanted) >= FIRST_ROUNDED]
+        large = wanted[np.abs(wanted) >= INEXACT]
         if len(large):
             raise ValueError(
                 f"{self.kind}s are floats, which are not exact from 2**53 on, such as "

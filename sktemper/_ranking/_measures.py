@@ -3,7 +3,7 @@
 import numpy as np
 
 #: Largest number of scores in memory at a time.
-MOST_SCORES = 2**22
+MOST_SCORES = 2**20
 
 
 def ranking_measures(scores, rows, items, measures):

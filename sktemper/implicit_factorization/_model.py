@@ -120,16 +120,15 @@ def _entries(pairs, rows):
 
 
 # -- starting values of priors and the noise variance ----------------------------------
-#: Total weight of the unknown pairs, as a multiple of the number of stored pairs, and
-#: largest weight of an unknown pair.
-ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
+#: Total weight of the unknown pairs, as a multiple of the number of stored pairs.
+ZERO_RATIO = 8.0
 
 
 def auto_zero_weight(n_stored, n_unknown):
     """Return min(1, 8 nnz / (n m - nnz)), the weight of an unknown pair."""
     if n_unknown <= 0:
-        return MOST_ZERO_WEIGHT
-    return min(MOST_ZERO_WEIGHT, ZERO_RATIO * n_stored / n_unknown)
+        return 1.0
+    return min(1.0, ZERO_RATIO * n_stored / n_unknown)
 
 
 def _totals(model, X, sample_weight):

@@ -38,9 +38,9 @@ from ._users import RatingInference
 # -- starting values of priors and variances -------------------------------------------
 #: Largest ratio of the squared prior variance of factors to the noise variance.
 LARGEST_RATIO = 1e15
-#: Range of the unit of biases relative to that of factors.  With `LEAST_EIGENVALUE`,
+#: Largest ratio of the units of biases and of factors.  With `LEAST_EIGENVALUE`,
 #: eigenvalues of a learned covariance differ at most as much as float64 can represent.
-UNITS = 1e-6, 1e6
+UNITS = 1e6
 
 
 def _check_variances(component_variance, noise, variance):
@@ -196,7 +196,9 @@ class MatrixFactorizationModel(FactorizationModel):
     def _units(self, rating_variance):
         """Return variances in the units of factors and of biases, up to a factor."""
         units = np.ones(self.n_own)
-        units[self.n_components :] = np.clip(math.sqrt(rating_variance), *UNITS)
+        units[self.n_components :] = np.clip(
+            math.sqrt(rating_variance), 1 / UNITS, UNITS
+        )
         return units
 
     def _first_items(self, means, precision):

@@ -11,9 +11,6 @@ from ..model import Stopped
 from . import _kernels
 from ._ratings import RatingStatistics, UserNoise, refuse_precisions
 
-#: Noise of ratings that differs from 1 by less than this does not make precisions
-#: indefinite; the error then has another cause.
-CALM = 1e-3
 #: The noise of a user has converged if it changes by less than this share.  There are
 #: at most `MOST_ROUNDS` rounds, or one round if the noise of the last step is given.
 NOISE_TOL, MOST_ROUNDS = 1e-3, 30
@@ -99,7 +96,7 @@ class RatingInference:
         while n_indefinite:
             n_iterations += n_indefinite
             bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
-            if unit_noise is None or np.abs(unit_noise[bad] - 1).max() < CALM:
+            if unit_noise is None or (unit_noise[bad] == 1).all():  # another cause
                 refuse_precisions(model.dtype, self.prepared.items.table)
             unit_noise = np.where(bad, 0.5 * (unit_noise + 1), unit_noise)
             _, factors = _scalar_and_factors(self.powers.local, unit_noise)
