@@ -8,7 +8,7 @@ from typing import Any, Literal
 from sklearn.base import clone
 
 from .._utils._typing import ArrayLike
-from . import _objectives, _predictive, _steps
+from . import _objectives, _steps
 from ._case import Case, Skip
 from ._expected import expected_failed_checks
 
@@ -117,7 +117,7 @@ def checks():
     """Return the checks, a dict by name, in their order."""
     return {
         name: function
-        for module in (_steps, _objectives, _predictive)
+        for module in (_steps, _objectives)
         for name, function in vars(module).items()
         if name.startswith("check_")
     }

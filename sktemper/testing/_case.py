@@ -11,10 +11,13 @@ POWERS = (Powers(), Powers(1.0, 1.0, 0.5), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.
 #: Powers for which the target of a step minus the parameters is the natural gradient of
 #: the tempered bound.
 OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
-#: Largest number of rows of a case, and the seed of models that sample.
-MOST_ROWS, SEED = 60, 7
-#: Weight of the data that makes the posterior of global parameters very narrow.
+#: Largest number of rows of a case.
+MOST_ROWS = 60
+#: Weight of the data that makes the posterior of global parameters very narrow.  The
+#: prior minus this multiple of the statistics is outside the domain.
 CERTAIN_SCALE = 1e7
+#: Number of steps of coordinate ascent.
+N_STEPS = 8
 #: A power at which the likelihood is negligible.
 HARDLY = 1e-6
 
@@ -62,7 +65,7 @@ class Case:
         model = self.model
         globals_ = self.globals_ if globals_ is None else globals_
         prepared = model.prepare(globals_, self.hyper)
-        others = {"want": ("statistics", "bound"), "seed": SEED, **others}
+        others = {"want": ("statistics", "bound"), **others}
         block = self.block if block is None else block
         return model.local_step(block, prepared, Request(powers, **others))
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from .._contract import numbers_in
 from ..model import LocalStep, Powers
 from ._case import (
+    CERTAIN_SCALE,
     POWERS,
     Skip,
     close,
@@ -299,10 +300,6 @@ def check_steps_keep_what_they_are_given(case):
 
 
 # -- parameters and settings -----------------------------------------------------------
-#: Factor of the statistics.  The prior minus this multiple is outside the domain.
-FAR = 1e6
-
-
 def check_the_start_repeats(case):
     """A start depends only on its random state, and does not change the data."""
     model, X = case.model, copy.deepcopy(case.X)
@@ -409,9 +406,9 @@ def check_invalid_parameters_are_found(case):
     ):
         is_valid = case.model.is_valid(globals_)
         expect(is_valid, f"is_valid of the parameters {name}", True, False)
-    far = case.target(case.local_step().statistics, scale=-FAR)
+    far = case.target(case.local_step().statistics, scale=-CERTAIN_SCALE)
     fault = (
-        f"is_valid of the prior minus {FAR:g} times the statistics (natural "
+        f"is_valid of the prior minus {CERTAIN_SCALE:g} times the statistics (natural "
         f"parameters from {far.min():.4g} to {far.max():.4g})"
     )
     expect(not _is_valid(case, far), fault, False, True)
@@ -468,3 +465,20 @@ def check_parameters_are_picklable(case):
     ):
         again = pickle.loads(pickle.dumps(value))
         close_parts(again, value, f"{name} change when pickled,")
+
+
+def check_predictive_shapes(case):
+    """Each row has a finite score, which is 0 without held-out observations."""
+    scores, n_held_out = case.predictive_scores()
+    for name, rows in (("scores", scores), ("n_held_out", n_held_out)):
+        name = f"{name} of predictive_scores"
+        expect_one_per_row(rows.shape, case, name)
+        refuse_rows(~np.isfinite(rows), rows, f"{name}: expected numbers")
+    fault = "scores of predictive_scores where nothing is held out: expected 0"
+    refuse_rows((n_held_out == 0) & (scores != 0), scores, fault)
+    refuse_rows(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
+    if case.model.weighs_observations:
+        return
+    observed = np.maximum(case.local_step().row_observed, 1)
+    fault = "n_held_out: expected no more than row_observed"
+    refuse_rows(n_held_out > observed * (1 + 1e-6), n_held_out, fault)
