@@ -30,8 +30,8 @@ class Display:
 
     ax_: Axes
     figure_: Figure
-    # sizes of text in points, of labels and in narrow places; inches of a wide figure
-    _SMALL, _SMALLEST, _WIDE = 8, 7, 9
+    # sizes of text, of labels and in narrow places; inches of a wide figure
+    _SMALL, _SMALLEST, _WIDE = "small", "x-small", 9
     _LDA = "topics", "a fitted LDA"  # what displays of topics need, see `_check`
 
     def __init_subclass__(cls, **kwargs):
@@ -137,8 +137,8 @@ class Display:
 
     def _draw_intervals(self, ax, rows, values, low, high, **style):
         """Draw values with intervals in rows, and store the container of matplotlib."""
-        style = {"fmt": "o", "markersize": self._SMALL / 2, **style}
         ends = [values - low, high - values]
+        style = {"fmt": "o", **style}
         self.artists_.append(ax.errorbar(values, rows, xerr=ends, **style))
 
     def _draw_reference(self, ax, value):
@@ -160,7 +160,7 @@ class Display:
             line, marker = self._style(number)
             style = {"linestyle": line, "color": colour, "label": self.labels[number]}
             if bands is None:
-                style |= {"marker": marker, "markersize": self._SMALL / 2}
+                style["marker"] = marker
             else:
                 low, high = (ends[number] for ends in bands)
                 ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)

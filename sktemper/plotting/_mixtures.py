@@ -143,7 +143,7 @@ class MixtureEllipsesDisplay(Display):
             widths, angle = _diameters(self.covariances[k], n_std)
             style |= {"angle": angle, "linewidth": 1.5, **ellipse_kw}
             self.ellipses_.append(ax.add_patch(Ellipse(mean, *widths, **style)))
-        ax.plot(*np.asarray(self.means).T, "k+", markersize=self._SMALLEST)
+        ax.plot(*np.asarray(self.means).T, "k+")
         ax.autoscale_view()
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         return self

@@ -22,8 +22,9 @@ from ._axes import Display, select_topics, topic_colours, topic_labels
 # -- shares of topics ------------------------------------------------------------------
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_PLACES = 40
-#: Largest numbers of topics that are drawn by default, as bars and as lines.
-MOST_BARS, MOST_LINES = 30, 8
+#: Largest number of topics that are drawn by default as lines.  There are as many bars
+#: as groups.
+MOST_LINES = 8
 
 
 def topic_shares(
@@ -220,13 +221,13 @@ class TopicPrevalenceDisplay(Display):
         check_same_rows(X=X, groups=groups)
         weights = estimator.transform(X)
         tokens = _tokens(X)
-        shares, places, most = topic_shares(weights, tokens), None, MOST_BARS
+        shares, places, most = topic_shares(weights, tokens), None, MOST_GROUPS
         overall, n_groups = shares, None
         if groups is not None:
             check_consistent_length(tokens, groups)
             groups = _with_dates(groups)
             shares, places = topic_shares(weights, tokens, groups, n_bins=n_bins)
-            most = MOST_BARS if places.dtype.kind in "OUS" else MOST_LINES
+            most = MOST_GROUPS if places.dtype.kind in "OUS" else MOST_LINES
             if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
                 n_groups, largest = len(places), largest_groups(groups, tokens)[2]
                 largest = np.sort(largest)
@@ -396,7 +397,7 @@ class TopicEffectsDisplay(Display):
         table = regression.table(interval)
         rows = table[table["covariate"] == covariate]
         effects, *ends = (rows[name].to_numpy() for name in ("coef", "low", "high"))
-        kept = select_topics(topics, np.abs(effects), MOST_BARS)
+        kept = select_topics(topics, np.abs(effects), MOST_GROUPS)
         if topics is None:
             kept = kept[np.argsort(-effects[kept], kind="stable")]
         fields = _of_topics(kept, labels, effects, *ends)

@@ -347,7 +347,7 @@ class TopicMapDisplay(Display):
             f"{n_topics} topics: close topics are similar, area is the share of tokens",
             fontsize=10,
         )
-        style = {"fontsize": self._SMALL if n_topics <= 30 else 6.5}
+        style = {"fontsize": self._SMALL if n_topics <= 30 else self._SMALLEST}
         style |= {"ha": "center", "va": "center"}
         for topic, place in enumerate(self.circles_.get_offsets()):
             ax.annotate(str(topic), place, **style)

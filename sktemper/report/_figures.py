@@ -27,10 +27,6 @@ def places_around(centre, radius, half):
 #: Size of the map in pixels, and height of the toolbar above the map.  Labels are
 #: placed for this size, but a page may draw the map larger.
 WIDTH, HEIGHT, TOOLS = 500, 480, 30
-#: Smallest radius, in pixels, of a circle that shows the number of its topic.
-NUMBERED = 6.0
-#: Height of a line figure, in pixels.
-LINE_HEIGHT = 230
 #: Colours of circles, outlines, the selection and text.  Colour-blind people can
 #: distinguish them.
 BLUE, DARK_BLUE, ORANGE, INK = "#8fb8de", "#2b5c8a", "#f0a830", "#1b1b1b"
@@ -84,7 +80,7 @@ def line_figure(table):
     places, shares = table["places"], table["shares"]
     line = ColumnDataSource({"x": places, "y": shares[0]}, name="line")
     drawn = figure(
-        height=LINE_HEIGHT,
+        height=HEIGHT // 2,
         sizing_mode="stretch_width",
         x_axis_type="datetime" if table["are_dates"] else "linear",
         tools="",
@@ -121,8 +117,9 @@ def _map_source(facts):
             "y": centres[:, 1],
             "radius": radii,
             "topic": facts.numbers,
+            # a number needs a circle that is two letters wide
             "number": [
-                str(facts.numbers[k]) if radii[k] >= NUMBERED else "" for k in topics
+                str(facts.numbers[k]) if radii[k] >= LETTER else "" for k in topics
             ],
             "label": labels,
             "label_x": places[:, 0],
