@@ -19,10 +19,10 @@ OF_THE_CLUSTER = (distributed.KilledWorker, CommClosedError, CancelledError)
 MOST_RETRIES = 12
 #: Seconds between two checks of the cluster while waiting.
 LOOK_EVERY = 2.0
-#: Seconds without a scheduler, an answer or a worker before `ClusterLost` is raised.
-#: Workers must report their version within the last of them: they import the package
-#: first, as they also would for a fit.
-NO_SCHEDULER, NO_ANSWER, NO_WORKERS = 10.0, 15.0, 45.0
+#: Seconds without a scheduler that answers, and without a worker, before `ClusterLost`
+#: is raised.  Workers must report their version within the latter: they import the
+#: package first, as they also would for a fit.
+NO_ANSWER, NO_WORKERS = 15.0, 45.0
 
 
 class ClusterLost(ConnectionError):
@@ -201,7 +201,7 @@ class Cluster:
             raise self._without_workers()
 
     def _await_scheduler(self):
-        end = time.monotonic() + NO_SCHEDULER
+        end = time.monotonic() + NO_ANSWER
         while self.client.status != "running":
             if self.client.status == "closed" or time.monotonic() > end:
                 raise ClusterLost(

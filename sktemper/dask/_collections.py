@@ -24,10 +24,8 @@ from .._engine._data import (
 )
 from .._utils._notices import warn
 from . import _remote
-from ._cluster import Cluster
+from ._cluster import LOOK_EVERY, Cluster
 
-#: Seconds for which the location of parts is cached.
-KNOWN_FOR = 1.0
 #: Largest number of rows that are held in this process.
 MOST_HELD = 100_000
 #: With more than `MOST_SINGLE_ROWS` rows, a pass visits `ROWS_TOGETHER` neighbouring
@@ -138,7 +136,7 @@ class ClusterData(Data):
 
     def workers_of(self, part):
         """Return the addresses of the preferred workers for tasks of a part."""
-        if time.monotonic() > self._asked_at + KNOWN_FOR:
+        if time.monotonic() > self._asked_at + LOOK_EVERY:
             self._locate_parts()
         return self._holders.get(part.number)
 

@@ -21,12 +21,10 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from .._utils._files import TEMPORARY, replacing
+from ._lines import BYTES_AT_ONCE
+
 
 # -- files -----------------------------------------------------------------------------
-#: Number of bytes that are read at a time from a large file.
-BYTES_AT_ONCE = 2**20
-
-
 def _write(path, pieces):
     """Write bytes-like objects as a file; return the CRC-32 of the file.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._utils._arguments import Interval
 
-#: Number of bytes that are parsed at a time, and largest length of a line in bytes.
+#: Number of bytes that are read at a time, and largest length of a line in bytes.
 BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
 #: Largest number of columns, because column indices are int32.
 LARGEST_SIZE = 2**31 - 1

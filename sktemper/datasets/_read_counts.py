@@ -23,9 +23,8 @@ from ._lines import (
     first_that_fails,
     words_of,
 )
+from ._shards import MOST_ROWS
 
-#: Maximum number of rows of a batch, so that rows without entries use little memory.
-EMPTY_ROWS = 2**20
 #: The maximum number of rows in a header is `MOST_EMPTY`, or `ROWS_PER_ENTRY` times the
 #: number of entries if this product is larger; the maximum number of columns without a
 #: word in `id2word` is also `MOST_EMPTY`.
@@ -425,11 +424,11 @@ def _entry_batches(lines, n_before, sizes, dtype, n_fields, by_column):
 
 
 def _csr_rows(entries, start, stop, n_columns):
-    """Yield the rows from ``start`` to ``stop``, at most `EMPTY_ROWS` at a time."""
+    """Yield the rows from ``start`` to ``stop``, at most `MOST_ROWS` at a time."""
     rows, columns, values = np.ascontiguousarray(entries.T)
     columns = columns.astype(np.int64) - 1
-    for first in range(start, stop, EMPTY_ROWS):
-        end = min(first + EMPTY_ROWS, stop)
+    for first in range(start, stop, MOST_ROWS):
+        end = min(first + MOST_ROWS, stop)
         bounds = np.searchsorted(rows, np.arange(first, end + 1))
         part = slice(bounds[0], bounds[-1])
         yield sparse.csr_array(

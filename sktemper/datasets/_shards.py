@@ -142,7 +142,7 @@ def checksum(*arrays):
 
 # -- files and their writer ------------------------------------------------------------
 #: If the number of rows of a shard is not given: approximate number of entries of a
-#: shard, and bounds of its number of rows.
+#: shard, and bounds of its number of rows.  Batches of readers have at most MOST_ROWS.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
 #: Constraints of parameters that all writers have.
 PARAMETERS = {"shard_rows": [WholeNumber(1), None], "overwrite": ["boolean"]}
