@@ -17,8 +17,8 @@ from ._several_fits import check_lda
 
 #: Standard deviations of log ratios in the prior, except for 0.
 SCALES = np.array([0.1, 0.2, 0.4, 0.8, 1.6])
-#: Prior weights of 0 and the scales before the first step of EM.
-START = (0.8, 0.04, 0.04, 0.04, 0.04, 0.04)
+#: Prior weight of 0 relative to that of each scale, before the first step of EM.
+ODDS_OF_EQUAL = 20.0
 #: Number of words without differences that are added to those of a topic.
 ADDED_EQUAL = 1.0
 #: Fewer expected tokens of a word in a topic and a group are taken as none.
@@ -185,7 +185,8 @@ class _LogRatios(NamedTuple):
 
         ``informs`` is where there are tokens.
         """
-        prior = np.array(START)
+        prior = np.append(ODDS_OF_EQUAL, np.ones_like(SCALES))
+        prior /= prior.sum()
         for _ in range(N_EM):
             prior = self.weights(prior)[:, informs].sum(axis=1)
             prior[0] += ADDED_EQUAL
