@@ -9,52 +9,46 @@ from sktemper._simd.special import aligned, packed_columns, padded
 include "_loops.pxi"
 
 
-cdef class _Ranking:
-    """Arguments of the loops in C, with references to their arrays."""
-
-    cdef ranking_block block
-    cdef object kept
-
-    def __cinit__(self, const int[::1] stop):
-        self.block.stop = &stop[0]
-        self.kept = [stop]
-
-
 cdef _start(
-    _Ranking ranking, starts, seen, barred, floating[:, ::1] scores, int64_t[:, ::1] best
+    ranking_block *block,
+    starts,
+    seen,
+    barred,
+    const int[::1] stop,
+    floating[:, ::1] scores,
+    int64_t[:, ::1] best,
 ):
-    """Set the arguments that `best_products` and `best_of_scores` share."""
+    """Set the arguments that `best_products` and `best_of_scores` share.
+
+    Returns new arrays, which the caller keeps alive, as the given ones.
+    """
     cdef const uint8_t[::1] flags
     cdef const int64_t[::1] first
     cdef const int32_t[::1] items
     cdef int64_t[::1] next_seen
     cdef floating[::1] least
     dtype = np.float32 if floating is float else np.float64
-    ranking.block.n_users = scores.shape[0]
-    ranking.block.n_best = scores.shape[1]
-    ranking.block.seen = NULL
-    ranking.block.barred = NULL
+    block.n_users, block.n_best = scores.shape[0], scores.shape[1]
+    block.seen, block.barred, block.stop = NULL, NULL, &stop[0]
+    places = None
     if seen is not None and len(seen):
-        first, items, kept = starts, seen, np.array(starts)
-        next_seen = kept
-        ranking.block.seen_starts = &first[0]
-        ranking.block.seen = &items[0]
-        ranking.block.next_seen = &next_seen[0]
-        ranking.kept += [starts, seen, kept]
+        first, items, places = starts, seen, np.array(starts)
+        next_seen = places
+        block.seen_starts, block.seen = &first[0], &items[0]
+        block.next_seen = &next_seen[0]
     if barred is not None:
         flags = barred
-        ranking.block.barred = &flags[0]
+        block.barred = &flags[0]
     # lanes without a user find no item, because no score exceeds infinity
-    kept = aligned(np.empty, padded(scores.shape[0], dtype) + SIMD_BYTES // 4, dtype)
-    kept[: scores.shape[0]] = -np.inf
-    kept[scores.shape[0] :] = np.inf
-    least = kept
-    ranking.block.least = &least[0]
+    bars = aligned(np.empty, padded(scores.shape[0], dtype) + SIMD_BYTES // 4, dtype)
+    bars[: scores.shape[0]] = -np.inf
+    bars[scores.shape[0] :] = np.inf
+    least = bars
+    block.least = &least[0]
     scores[:, :] = -np.inf
     best[:, :] = -1
-    ranking.block.scores = &scores[0, 0]
-    ranking.block.best = &best[0, 0]
-    ranking.kept += [barred, kept, scores, best]
+    block.scores, block.best = &scores[0, 0], &best[0, 0]
+    return places, bars
 
 
 def best_products(
@@ -92,7 +86,7 @@ def best_products(
     done : bool
         False if stopped.
     """
-    cdef _Ranking ranking = _Ranking(stop)
+    cdef ranking_block block
     cdef const floating[::1] panels
     cdef int result
     if users.shape[1] != items.shape[1]:
@@ -101,16 +95,14 @@ def best_products(
         )
     if not scores.size:
         return True
-    _start(ranking, starts, seen, barred, scores, best)
+    kept = _start(&block, starts, seen, barred, stop, scores, best)
     packed = packed_columns(np.asarray(users).T)
     panels = packed
-    ranking.block.n_items = items.shape[0]
-    ranking.block.n_inner = items.shape[1]
-    ranking.block.item_stride = items.strides[0] // <intptr_t>sizeof(floating)
-    ranking.block.items = &items[0, 0]
-    ranking.block.users = &panels[0]
+    block.n_items, block.n_inner = items.shape[0], items.shape[1]
+    block.item_stride = items.strides[0] // <intptr_t>sizeof(floating)
+    block.items, block.users = &items[0, 0], &panels[0]
     with nogil:
-        result = call_best_products(floating is float, &ranking.block)
+        result = call_best_products(floating is float, &block)
     return result == 0
 
 
@@ -124,14 +116,13 @@ def best_of_scores(
     int64_t[:, ::1] best,
 ):
     """Find the items with the largest scores for each user; see `best_products`."""
-    cdef _Ranking ranking = _Ranking(stop)
+    cdef ranking_block block
     cdef int result
     if not scores.size:
         return True
-    _start(ranking, starts, seen, barred, scores, best)
-    ranking.block.n_items = given.shape[1]
-    ranking.block.item_stride = given.shape[1]
-    ranking.block.users = &given[0, 0]
+    kept = _start(&block, starts, seen, barred, stop, scores, best)
+    block.n_items = block.item_stride = given.shape[1]
+    block.users = &given[0, 0]
     with nogil:
-        result = call_best_of_scores(floating is float, &ranking.block)
+        result = call_best_of_scores(floating is float, &block)
     return result == 0

@@ -48,53 +48,45 @@ def sums_width(intptr_t rank, bint biases):
     return n_own * (n_own + 1) // 2 + n_own + 2
 
 
-cdef class _Ratings:
-    """The ratings of a block as a C struct; it keeps their arrays alive."""
-
-    cdef ratings_block block
-    cdef object kept
-
-    def __cinit__(self, intptr_t rank, bint biases, const int[::1] stop):
-        self.block.rank = rank
-        self.block.biases = biases
-        self.block.stop = &stop[0]
-        self.kept = [stop]
-
-
 cdef _fill(
-    _Ratings ratings,
+    ratings_block *block,
     const intptr_t[::1] starts,
     const int32_t[::1] others,
     const floating[::1] values,
     factors,
     const floating[:, ::1] table,
+    intptr_t rank,
+    bint biases,
+    const int[::1] stop,
 ):
+    """Set the addresses of arrays, which the caller keeps alive."""
     cdef const floating[::1] given
-    ratings.block.n_rows = starts.shape[0] - 1
-    ratings.block.n_others = table.shape[0]
-    ratings.block.width = table.shape[1]
-    ratings.block.starts = &starts[0]
-    ratings.block.others = &others[0] if others.shape[0] else NULL
-    ratings.block.values = ratings.block.weighted = NULL
+    block.rank, block.biases, block.stop = rank, biases, &stop[0]
+    block.n_rows = starts.shape[0] - 1
+    block.n_others, block.width = table.shape[0], table.shape[1]
+    block.starts = &starts[0]
+    block.others = &others[0] if others.shape[0] else NULL
+    block.values = block.weighted = NULL
     if values.shape[0]:
-        ratings.block.values = ratings.block.weighted = &values[0]
-    ratings.block.factors = ratings.block.row_factors = ratings.block.panel = NULL
+        block.values = block.weighted = &values[0]
+    block.factors = block.row_factors = block.panel = NULL
     if factors is not None and values.shape[0]:
         given = factors
-        ratings.block.factors = &given[0]
-    ratings.block.table = &table[0, 0]
-    ratings.kept += [starts, others, values, factors, table]
+        block.factors = &given[0]
+    block.table = &table[0, 0]
 
 
-cdef _make_room(_Ratings ratings, intptr_t n_rows, const floating[:, ::1] table):
-    """Allocate memory for packed panels of ``n_rows`` rows of the table."""
+cdef _room_of_panel(
+    ratings_block *block, intptr_t n_rows, const floating[:, ::1] table
+):
+    """Return memory for a packed panel of ``n_rows`` rows of the table."""
     cdef floating[::1] panel
     width = PANEL_BYTES // sizeof(floating)
     dtype = np.float32 if floating is float else np.float64
     kept = aligned(np.empty, n_rows * width, dtype)
     panel = kept
-    ratings.block.panel = &panel[0]
-    ratings.kept.append(kept)
+    block.panel = &panel[0]
+    return kept
 
 
 def own_sums(
@@ -118,28 +110,27 @@ def own_sums(
     sums : ndarray of shape (n_rows, `sums_width`) or None
         None if stopped.
     """
-    cdef _Ratings ratings = _Ratings(rank, biases, stop)
+    cdef ratings_block block
     cdef intptr_t n_rows = starts.shape[0] - 1
     out = zeros(room, (n_rows, sums_width(rank, biases)), np.float64)
     if n_rows == 0:
         return out
-    _fill(ratings, starts, others, values, factors, table)
+    _fill(&block, starts, others, values, factors, table, rank, biases, stop)
     cdef const floating[::1] weighted
     if factors is not None and others.shape[0]:
         products = np.multiply(factors, values)
         weighted = products
-        ratings.block.weighted = &weighted[0]
+        block.weighted = &weighted[0]
     if (
         table.shape[1] * <intptr_t>sizeof(floating) > FEW_PANELS * PANEL_BYTES
         and others.shape[0] > FEW_RATINGS * table.shape[0]
     ):
-        _make_room[floating](ratings, table.shape[0], table)
+        panel = _room_of_panel[floating](&block, table.shape[0], table)
     cdef double[:, ::1] sums = out
-    ratings.block.sums = &sums[0, 0]
-    ratings.block.with_squares = True
+    block.sums, block.with_squares = &sums[0, 0], True
     cdef int status
     with nogil:
-        status = run_rating_sums(floating is float, &ratings.block)
+        status = run_rating_sums(floating is float, &block)
     return None if status else out
 
 
@@ -168,7 +159,7 @@ def other_sums(
     sums : ndarray of shape (n_rated, `sums_width` - 2) or None
         The sums, in the form of natural parameters.
     """
-    cdef _Ratings ratings = _Ratings(rank, biases, stop)
+    cdef ratings_block block
     cdef intptr_t n_rows = starts.shape[0] - 1, first, last, most = 0, k
     cdef int status
     cdef int32_t[::1] places = np.zeros(n_others, dtype=np.int32)
@@ -192,26 +183,26 @@ def other_sums(
         moved_factors = np.empty(most, dtype)
         weighted = np.multiply(factors, values)
     ends = np.empty(len(rated) + 1, dtype=np.intp)
-    _fill[floating](ratings, ends, own, moved_values, moved_factors, table)
+    _fill[floating](
+        &block, ends, own, moved_values, moved_factors, table, rank, biases, stop
+    )
     cdef double[:, ::1] sums = out
-    ratings.block.sums = &sums[0, 0]
-    ratings.block.with_squares = False
+    block.sums, block.with_squares = &sums[0, 0], False
     cdef const floating[::1] by_row
     if row_factors is not None:
         by_row = row_factors
         most = max([last - first for first, last in zip(edges, edges[1:])])
-        _make_room[floating](ratings, most, table)
+        panel = _room_of_panel[floating](&block, most, table)
     for first, last in zip(edges, edges[1:]):
         sort_by_column(
             starts, others, first, last, rated, weighted, factors,
             ends, own, moved_values, moved_factors, places,
         )
-        ratings.block.table = &table[first, 0]
-        ratings.block.n_others = last - first
+        block.table, block.n_others = &table[first, 0], last - first
         if row_factors is not None:
-            ratings.block.row_factors = &by_row[first]
+            block.row_factors = &by_row[first]
         with nogil:
-            status = run_rating_sums(floating is float, &ratings.block)
+            status = run_rating_sums(floating is float, &block)
         if status:
             return None, None
     return rated, out
@@ -279,19 +270,18 @@ def moments(
         E[f] and E[f^2], where f is the sum of the biases and the product of the
         factors.  None if stopped.
     """
-    cdef _Ratings ratings = _Ratings(rank, biases, stop)
+    cdef ratings_block block
     cdef intptr_t n_ratings = others.shape[0]
     cdef double[::1] means = np.empty(n_ratings), squares = np.empty(n_ratings)
     cdef int status = 0
     if n_ratings:
-        _fill(ratings, starts, others, table[0], None, table)
-        ratings.block.own_rows = NULL
+        _fill(&block, starts, others, table[0], None, table, rank, biases, stop)
+        block.own_rows = NULL
         if own_rows is not None:
-            ratings.block.own_rows = &own_rows[0]
-        ratings.block.means = &means[0]
-        ratings.block.squares = &squares[0]
+            block.own_rows = &own_rows[0]
+        block.means, block.squares = &means[0], &squares[0]
         with nogil:
-            status = call_rating_moments(&ratings.block, &own_table[0, 0])
+            status = call_rating_moments(&block, &own_table[0, 0])
     if status:
         return None, None
     return np.asarray(means), np.asarray(squares)
