@@ -153,10 +153,11 @@ def columns_of_pairs(pairs):
 # -- long tables that are given in place of a matrix -----------------------------------
 #: Number of lines of a table that are inspected.
 MOST_LINES = 100_000
-#: Least number of users, and of items; and their largest number for each line.
-FEWEST_LABELS, MOST_LABELS = 8, 0.8
+#: Least number of users, and of items.
+FEWEST_LABELS = 8
 #: Least share of the lines that are different pairs, and of the numbers from the first
-#: to the last label that are labels, if labels are codes.
+#: to the last label that are labels, if labels are codes.  With more users or items for
+#: each line, labels would hardly repeat.
 NEARLY_ALL = 0.9
 
 
@@ -177,7 +178,7 @@ def is_long_table(X, names=None):
     n_users, n_items, n_ratings = (part.max() + 1 for part in codes)
     if min(n_users, n_items) < max(FEWEST_LABELS, 2 * n_ratings):
         return False
-    if max(n_users, n_items) > MOST_LABELS * len(lines):
+    if max(n_users, n_items) > NEARLY_ALL * len(lines):
         return False
     if any(np.count_nonzero(np.diff(part)) == part.max() for part in codes[:2]):
         return True
