@@ -13,7 +13,12 @@
 #ifdef VECTOR_BYTES
 #define MASK NAME(ranking_mask)
 VECTOR_TYPE(MASK, INTEGER, VECTOR_BYTES);
+#else
+#define VECTOR REAL
+#define MASK int64_t
 #endif
+/* Number of vectors of LANES columns. */
+#define N_VECTORS ((int)(LANES * sizeof(REAL) / sizeof(VECTOR)))
 
 /* Items are prefetched TILES_AHEAD tiles before they are used.  For at most FEW_USERS users,
  * the lanes of vectors are items instead of users. */
@@ -72,12 +77,11 @@ static inline void NAME(offer)(ranking_block *block, intptr_t user, int64_t item
 /* Computes the scores of a tile.  Returns 0 if no score exceeds the lowest kept score, in
  * `least`, of its user.  Otherwise returns -1 and writes the scores to `out`, of shape (ROWS,
  * COLUMNS). */
-#ifdef VECTOR_BYTES
 static inline int NAME(is_any)(MASK mask)
 {
-    int64_t parts[VECTOR_BYTES / 8], any = 0;
+    int64_t parts[sizeof(MASK) / 8], any = 0;
     memcpy(parts, &mask, sizeof(parts));
-    for (int i = 0; i < VECTOR_BYTES / 8; i++)
+    for (int i = 0; i < (int)sizeof(MASK) / 8; i++)
         any |= parts[i];
     return any != 0;
 }
@@ -88,11 +92,14 @@ ALWAYS_INLINE int NAME(score_vectors)(const int n_vectors, intptr_t n_inner,
                                       REAL *restrict out)
 {
     const VECTOR zero = {0};
-    VECTOR sums[ROWS][2];
+    VECTOR sums[ROWS][2 * N_VECTORS];
     MASK beats = {0};
     UNROLLED
-    for (int r = 0; r < ROWS; r++)
-        sums[r][0] = sums[r][1] = zero;
+    for (int r = 0; r < ROWS; r++) {
+        UNROLLED
+        for (int v = 0; v < n_vectors; v++)
+            sums[r][v] = zero;
+    }
     for (intptr_t i = 0; i < n_inner; i++) {
         UNROLLED
         for (int r = 0; r < ROWS; r++) {
@@ -105,7 +112,7 @@ ALWAYS_INLINE int NAME(score_vectors)(const int n_vectors, intptr_t n_inner,
     for (int r = 0; r < ROWS; r++) {
         UNROLLED
         for (int v = 0; v < n_vectors; v++)
-            beats |= sums[r][v] > *(const VECTOR *)(least + v * LANES);
+            beats |= sums[r][v] > ((const VECTOR *)least)[v];
     }
     if (!NAME(is_any)(beats))
         return 0;
@@ -113,7 +120,7 @@ ALWAYS_INLINE int NAME(score_vectors)(const int n_vectors, intptr_t n_inner,
     for (int r = 0; r < ROWS; r++) {
         UNROLLED
         for (int v = 0; v < n_vectors; v++)
-            *(VECTOR *)(out + r * COLUMNS + v * LANES) = sums[r][v];
+            ((VECTOR *)(out + r * COLUMNS))[v] = sums[r][v];
     }
     return -1;
 }
@@ -123,29 +130,9 @@ static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REA
 {
     const VECTOR *columns = (const VECTOR *)panel;
     if (wide)
-        return NAME(score_vectors)(2, n_inner, rows, columns, least, out);
-    return NAME(score_vectors)(1, n_inner, rows, columns, least, out);
+        return NAME(score_vectors)(2 * N_VECTORS, n_inner, rows, columns, least, out);
+    return NAME(score_vectors)(N_VECTORS, n_inner, rows, columns, least, out);
 }
-#else
-static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
-                            int wide, const REAL *least, REAL *restrict out)
-{
-    const intptr_t width = wide ? COLUMNS : LANES;
-    int beats = 0;
-    for (intptr_t r = 0; r < ROWS; r++) {
-        const REAL *restrict row = rows[r];
-        REAL sums[COLUMNS] = {0};
-        for (intptr_t i = 0; i < n_inner; i++)
-            for (intptr_t j = 0; j < width; j++)
-                sums[j] += row[i] * panel[i * width + j];
-        for (intptr_t j = 0; j < width; j++) {
-            out[r * COLUMNS + j] = sums[j];
-            beats |= sums[j] > least[j];
-        }
-    }
-    return -beats;
-}
-#endif
 
 /* Offers an item to `width` users, starting at index `user`, if their scores of the item exceed
  * their lowest kept scores. */
