@@ -180,9 +180,9 @@ class SVIPlusNoise(GradientNoise):
         return ("largest_rates",) if self.distribution == "gaussian" else ()
 
     def resolved(self, plan) -> GradientNoise:
-        if isinstance(self.effective_batch_size, Schedule):
-            schedule = self.effective_batch_size.resolved(plan)
-            return SVIPlusNoise(schedule, self.distribution)
+        size = self.effective_batch_size
+        if isinstance(size, Schedule):
+            return self._with(effective_batch_size=size.resolved(plan))
         return self
 
     def schedule_of_sizes(self) -> Schedule | None:

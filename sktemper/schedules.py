@@ -309,7 +309,7 @@ class _Ramp(Schedule):
                 length = min(length, math.ceil(AUTO_PASSES * plan.steps_per_pass))
             if self.unit == "passes":
                 length = length / plan.steps_per_pass if plan.steps_per_pass else 1.0
-        return type(self)(start, self.stop, length, self.unit)
+        return self._with(start=start, length=length)
 
 
 class LinearSchedule(_Ramp):
@@ -487,8 +487,7 @@ class StepSchedule(_Nested):
         return self.every * math.ceil(settled / self.every)
 
     def resolved(self, plan) -> Schedule:
-        inner = self._inner.resolved(plan)
-        return StepSchedule(inner, self.every)
+        return self._with(schedule=self._inner.resolved(plan))
 
 
 @dataclass(eq=False, repr=False)
@@ -563,7 +562,7 @@ class CyclicSchedule(_Nested):
         if plan.n_steps is not None:  # each cycle has its share of the steps
             plan = plan._replace(n_steps=plan.n_steps // self.n_cycles)
         inner = self._inner.resolved(plan)
-        return CyclicSchedule(inner, self.n_cycles, self._length_of_cycle(inner))
+        return self._with(schedule=inner, period=self._length_of_cycle(inner))
 
 
 @dataclass(eq=False, repr=False)

@@ -266,8 +266,7 @@ class Annealing(Tempering):
         return self.target != "posterior"
 
     def resolved(self, plan) -> Tempering:
-        schedule = as_schedule(self.schedule).resolved(plan)
-        return Annealing(schedule, self.target, self.final_temperature)
+        return self._with(schedule=as_schedule(self.schedule).resolved(plan))
 
     def schedule_of_temperatures(self) -> Schedule | None:
         return as_schedule(self.schedule)
@@ -626,11 +625,11 @@ class GlobalTempering(_Ladder):
 
     def resolved(self, plan) -> Tempering:
         cap = _as_cap(self.cap)
-        params = self.get_params(deep=False)
-        params["cap"] = None if cap is None else cap.resolved(plan)
-        if self.max_temperature == "auto":
-            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.model_start())
-        return type(self)(**params)
+        hottest = self.max_temperature
+        if hottest == "auto":
+            hottest = max(AUTO_MAX_TEMPERATURE, plan.model_start())
+        cap = None if cap is None else cap.resolved(plan)
+        return self._with(cap=cap, max_temperature=hottest)
 
     def schedule_of_temperatures(self) -> Schedule | None:
         return _as_cap(self.cap)

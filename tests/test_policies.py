@@ -187,6 +187,32 @@ def test_public_policies_show_how_to_use_them(module):
             assert ">>>" in cls.__doc__, name
 
 
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Annealing(),
+        GlobalTempering(),
+        ExponentialSchedule(),
+        StepSchedule(LinearSchedule(3), 2),
+        CyclicSchedule(),
+        SVIPlusNoise(RampSchedule()),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+def test_subclasses_stay_subclasses_when_auto_is_resolved(policy):
+    class Own(type(policy)):
+        def __init__(self, note, **parameters):
+            super().__init__(**parameters)
+            self.note = note
+
+    own = Own("a note", **policy.get_params(deep=False)).resolved(Plan(100, 10))
+    assert type(own) is Own and own.note == "a note"
+    assert own.get_params().keys() == {"note"}
+    same = policy.resolved(Plan(100, 10))
+    for name in policy.get_params(deep=False):
+        assert repr(getattr(own, name)) == repr(getattr(same, name))
+
+
 # -- schedules -------------------------------------------------------------------------
 
 

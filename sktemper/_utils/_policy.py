@@ -6,6 +6,7 @@ are pure, and values that change during a fit are in the state of the fit.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import math
@@ -192,6 +193,12 @@ class Policy(BaseEstimator):
     def resolved(self, plan: Plan) -> Self:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
+
+    def _with(self, **parameters):
+        """Return a copy with other parameters; a subclass may have more of them."""
+        other = copy.copy(self)
+        vars(other).update(parameters)
+        return other
 
     def _called(self):
         return type(self).__name__
