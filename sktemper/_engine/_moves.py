@@ -187,8 +187,9 @@ def _move(trials, moves, state, best, on_commit):
     chosen = trial if kept else None
     on_part = trials.on_part and (kept or done.on_part)
     if on_part and not any(done.left):
-        chosen = trials.settled(chosen or state)
-        best, on_part = trials.bound(chosen, trials.all_rows.at(slice(None))), False
+        chosen, rows = (chosen or state).trial(), trials.all_rows.at(slice(None))
+        trials.improve(chosen, rows, SETTLING_STEPS)
+        best, on_part = trials.bound(chosen, rows), False
     elif not trials.on_part and not done.left[number]:
         chosen, best = trials.finished(chosen, state, best)
 
@@ -446,22 +447,19 @@ class _Trials:
             if self.improve(trial, part, n_steps, tempering, given_up):
                 return self.bound(trial)
             return -math.inf
-        present = self._fitted(state, part, (number, id(policy)), n_steps)
-        least = present[0].sum() + present[1]
 
-        worse = functools.partial(self._is_worse, trial, present, part)
-        given_up = _Ending(least, policy=policy, confirm=worse)
-        if not self.improve(trial, part, n_steps, tempering, given_up):
-            return -math.inf
-        return -math.inf if self._is_worse(trial, present, part) else None
-
-    def _fitted(self, state, part, key, n_steps):
         def bounds(_):
             present = state.trial()
             self.improve(present, part, n_steps)
             return self._bounds(present, part)
 
-        return self._present_bounds.result(key, bounds)
+        present = self._present_bounds.result((number, id(policy)), bounds)
+        least = present[0].sum() + present[1]
+        worse = functools.partial(self._is_worse, trial, present, part)
+        given_up = _Ending(least, policy=policy, confirm=worse)
+        if not self.improve(trial, part, n_steps, tempering, given_up):
+            return -math.inf
+        return -math.inf if self._is_worse(trial, present, part) else None
 
     def _is_worse(self, trial, present, part):
         """Return whether a trial is not worth steps on all test rows.
@@ -487,11 +485,6 @@ class _Trials:
         prepared = model.prepare(state.globals_, state.hyper)
         bounds = row_scale * self.problem.row_bounds(prepared, rows)
         return bounds, model.global_bound(state.globals_, state.hyper)
-
-    def settled(self, state):
-        settled = state.trial()
-        self.improve(settled, self.all_rows.at(slice(None)), SETTLING_STEPS)
-        return settled
 
     def finished(self, chosen, state, best):
         """Take steps until the lower bound has converged, if the model watches it.

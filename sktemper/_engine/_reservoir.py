@@ -186,16 +186,11 @@ class Reservoir(NamedTuple):
         )
         if len(more.keys) <= SLACK * capacity and len(more.pieces) < 100:
             return more
-        return more.of_largest(capacity)
-
-    def of_largest(self, capacity):
-        rows = self.largest(capacity)
-        left_out = np.delete(self.keys, rows)
+        rows = more.largest(capacity)
+        left_out = np.delete(more.keys, rows)
         return Reservoir(
-            (self.matrix()[rows],),
-            self.keys[rows],
-            self.logs[rows],
-            self.numbers[rows],
+            (more.matrix()[rows],),
+            *(part[rows] for part in more[1:4]),
             float(max(self.cut, left_out.max(initial=-math.inf))),
         )
 

@@ -13,10 +13,6 @@ from .._utils._notices import listed, warn_once
 MANY_OPTIONS = 50
 
 
-def has_no_values(numbers):
-    return bool(np.isnan(numbers).all())
-
-
 def looks_like_identifier(numbers):
     """Return whether many numbers are different, whole, and in order or dense."""
     known = numbers[~np.isnan(numbers)]
@@ -39,7 +35,7 @@ COPY = "has the values of an earlier column, which count twice"
 
 def fault_of(numbers, seen):
     """Return the fault of a column, or None; ``seen`` has hashes of earlier columns."""
-    if has_no_values(numbers):
+    if np.isnan(numbers).all():
         return EMPTY
     if looks_like_identifier(numbers):
         return IDENTIFIER
@@ -71,7 +67,7 @@ def check_columns(self, data):
 def check_first_columns(self, data):
     """Raise if a column of the first chunk of a stream has no values."""
     for label, numbers in _labelled_columns(data, self._names()):
-        if has_no_values(numbers):
+        if np.isnan(numbers).all():
             raise ValueError(
                 f"{label} has only missing values (NaN): leave it out, or start with "
                 "rows that have values."
