@@ -186,11 +186,14 @@ class Reservoir(NamedTuple):
         )
         if len(more.keys) <= SLACK * capacity and len(more.pieces) < 100:
             return more
-        rows = more.largest(capacity)
-        left_out = np.delete(more.keys, rows)
+        return more.of_largest(capacity)
+
+    def of_largest(self, capacity):
+        rows = self.largest(capacity)
+        left_out = np.delete(self.keys, rows)
         return Reservoir(
-            (more.matrix()[rows],),
-            *(part[rows] for part in more[1:4]),
+            (self.matrix()[rows],),
+            *(part[rows] for part in (self.keys, self.logs, self.numbers)),
             float(max(self.cut, left_out.max(initial=-math.inf))),
         )
 
