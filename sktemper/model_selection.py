@@ -625,10 +625,9 @@ def _as_entries(X):
     """Return entries as CSR with sorted rows; ``X`` is not changed."""
     if sparse.issparse(X):
         X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
-        if X.has_canonical_format:
-            return X
-        X = X.copy()
-        X.sum_duplicates()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         return X
     check_unmasked(X)
     X = check_array(X, ensure_all_finite="allow-nan", input_name="X")
