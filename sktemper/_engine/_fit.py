@@ -196,15 +196,13 @@ def new_states(problem, n_starts, random_state, fixed=None):
 
 
 def plan_fit(training, problem, state):
-    model = problem.model
     train, held_out = _divided(training, problem, state.seed)
     batch_size = _batch_size(training, problem, len(train))
     state.policies.batch_size = min(batch_size, len(train))
     if state.progress.steps == 0:
         state.policies.plan = _new_plan(training, problem, state, len(train))
-    everything = training.batch_size is None
-    default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
-    policies = _resolved_policies(training, model, state, default_rate)
+    default_rate = ConstantRate(1.0) if training.batch_size is None else RobbinsMonro()
+    policies = _resolved_policies(training, problem.model, state, default_rate)
     _plan_passes(training, state, len(problem.data), policies.moves)
     policies.check_plan(state.policies, clocks_of_passes(problem.on(train), state))
     return Run(problem, state, policies, train, held_out)
@@ -223,22 +221,20 @@ def _new_plan(training, problem, state, n_rows):
 
 def plan_stream(training, problem, state, fresh):
     """Return the `Run` on a chunk of a stream, and the batch size."""
-    model, data = problem.model, problem.data
+    model, data, total = problem.model, problem.data, training.total_samples
     if fresh or training.batch_size != "auto":
-        state.policies.batch_size = _batch_size(
-            training, problem, training.total_samples
-        )
+        state.policies.batch_size = _batch_size(training, problem, total)
     if fresh:
         state.policies.plan = _plan_of_stream(training, problem, state)
     policies = _resolved_policies(training, model, state, RobbinsMonro())
     state.best = state.start = None
-    if training.total_samples is not None:
+    if total is not None:
         progress = state.progress
         progress.first_rows_digest = _noted(progress.first_rows_digest, data)
     size = _rows_of_steps(training, state, len(data))
     # a single step checks the values itself, and with renewals T is 1
     if len(data) > size and not policies.renewals.is_on:
-        clock, n_steps = state.clock(training.total_samples), -(-len(data) // size)
+        clock, n_steps = state.clock(total), -(-len(data) // size)
         policies.check_plan(state.policies, planned_clocks(clock, n_steps, size))
     return Run(problem, state, policies, data.all_rows(), None), size
 

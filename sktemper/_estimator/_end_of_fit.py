@@ -54,10 +54,6 @@ class EstimatorHooks(FitHooks):
         self._task = self.context.subcontext(task_name=name)
         self._task.call_on_fit_task_begin(**self._arguments)
 
-    def end(self):
-        """End the task; return whether a callback stops the run."""
-        return self._end(self._task)
-
     def store(self, run):
         """Store results for the training rows."""
         self.work._finish(self.problem, run.state)
@@ -68,11 +64,9 @@ class EstimatorHooks(FitHooks):
         self.store(run)
         run.advice = self.work._advice(self.problem, run.state)
 
-    def close(self):
-        """End the task of the fit."""
-        self._end(self.context)
-
-    def _end(self, task):
+    def end(self, task=None):
+        """End the last or another task; return whether a callback stops the run."""
+        task = self._task if task is None else task
         return task.call_on_fit_task_end(
             **self._arguments,
             reconstruction_attributes=lambda: {

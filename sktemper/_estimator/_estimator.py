@@ -433,7 +433,7 @@ class TemperedEstimator(
             rate = stream_rate(self)
             hooks = EstimatorHooks(self, work, problem, X, y, sample_weight)
             run = fit(problem, training_settings(self), starts, n_runs, hooks)
-            hooks.close()
+            hooks.end(hooks.context)
             run.state.stream = None
             if rate is not None:  # a stream with a half-life may follow
                 remember(problem, rate, as_renewals(self.renewals), run.state)
