@@ -445,10 +445,9 @@ def log_evidence(
     X = estimator._validate(X, reset=False)
     random = check_random_state(random_state)
     model, state = estimator._new_model(), estimator._state()
-    prepared = model.prepare(state.globals_, state.hyper)
+    prepared = model.prepare(*state.parameters)
     shares, _, _ = model.responsibilities(model.take(X, slice(None)), prepared)
-    fit = state.globals_, state.hyper, shares
-    chains = model.annealed_chains(X, *fit, n_chains, random)
+    chains = model.annealed_chains(X, *state.parameters, shares, n_chains, random)
     powers = np.linspace(0.0, 1.0, n_temperatures + 1)
     forward = chains.forward(powers)
     backward = chains.backward(powers, 2 * n_temperatures)

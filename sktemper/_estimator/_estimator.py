@@ -821,8 +821,7 @@ class TemperedEstimator(
             if rate is None:
                 commit, known = functools.partial(hooks.commit, run), None
                 if inline:
-                    parameters = state.globals_, state.hyper
-                    known = work._ready.prepared(problem.model, *parameters)
+                    known = work._ready.prepared(problem.model, *state.parameters)
                 run_pieces(problem, run.policies, state, size, commit, known)
             else:
                 run_stream(run, training.tempering, times, size, hooks)

@@ -79,8 +79,7 @@ def state_on_columns(model, state, places, keeps_rate):
     share, size = state.convergence.start_share, {"n_features": len(places)}
 
     def converted(state):
-        parameters = state.globals_, state.hyper
-        globals_, hyper = model.on_features(*parameters, places, share)
+        globals_, hyper = model.on_features(*state.parameters, places, share)
         return replace(state, globals_=globals_, hyper=hyper, local=None, **size)
 
     stream, policies = state.stream, state.policies
