@@ -6,7 +6,6 @@ are pure, and values that change during a fit are in the state of the fit.
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import math
@@ -196,8 +195,8 @@ class Policy(BaseEstimator):
 
     def _with(self, **parameters):
         """Return a copy with other parameters; a subclass may have more of them."""
-        other = copy.copy(self)
-        vars(other).update(parameters)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | parameters)
         return other
 
     def _called(self):
