@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from fits import clicks_of, documents_of, new_model, ratings_of, samples_of
+from fits import clicks_of, documents_of, new_model, ratings_of, samples_of, with_models
 from likelihoods import of_clicks, of_documents, of_ratings, of_sums_of_features
 from scipy import sparse
 from sklearn.base import clone
@@ -244,15 +244,7 @@ class Row(NamedTuple):
 
 def with_attributes(estimator, attributes):
     """Return an estimator whose models have the given attributes."""
-    cls = type(estimator)
-
-    def make_model(*arguments):
-        model = cls._make_model(*arguments)
-        vars(model).update(attributes)
-        return model
-
-    same = type(cls.__name__, (cls,), {"_make_model": staticmethod(make_model)})
-    return same(**estimator.get_params(deep=False))
+    return with_models(clone(estimator), lambda model: vars(model).update(attributes))
 
 
 # -- data ------------------------------------------------------------------------------

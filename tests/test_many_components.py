@@ -4,65 +4,47 @@ numpy reuses the memory of temporaries of at least 256 KiB, and the result then 
 temporary's memory order.  Kernels need C order.
 """
 
-import warnings
-
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
-
-import sktemper
+from registry import ROWS
+from scipy import sparse
 
 #: Numbers of components and of columns of the data.
 SIZES = [(200, 6), (3, 200)]
-MODELS = {
+OTHERS = {
     "LDA": {"batch_size": 20},
-    "FactorialMixture": {"posterior": "structured"},
     "GaussianMixture": {"covariance_type": "full"},
-    "MatrixFactorization": {},
-    "ImplicitFactorization": {},
-    "MultinomialMixture": {},
-    "BernoulliMixture": {},
+    "StudentMixture": {"covariance_type": "full"},
+    "MixedMixture": {"kinds": "from_dtype"},
 }
 
 
-def data_of(model, n_columns):
-    random = np.random.default_rng(0)
-    if model in ("LDA", "MultinomialMixture", "BernoulliMixture"):
-        n_rows = 20 if model == "LDA" else 210
-        X = random.poisson(0.5, (n_rows, n_columns)).astype(np.float64)
-        return np.minimum(X, 1) if model == "BernoulliMixture" else X
-    if model.endswith("Factorization"):
-        return 1.0 + random.poisson(0.5, (4, n_columns))
-    return random.normal(size=(210 if model == "GaussianMixture" else 20, n_columns))
+def data_of(row, n_columns):
+    """Return rows of the model, with its columns repeated or left out.
+
+    A mixture needs as many rows as components.
+    """
+    n_rows = 210 if row.name.endswith("Mixture") else 20
+    X = row.data(n_rows)
+    X = np.nan_to_num(X.toarray() if sparse.issparse(X) else X).astype(np.float64)
+    X = np.resize(X.T, (n_columns, n_rows)).T
+    return np.random.default_rng(0).permuted(X, axis=0)
 
 
-@pytest.mark.every(9)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param("Annealed", marks=pytest.mark.deep),
-        "Tempered",
-        pytest.param("SVIPlus", marks=pytest.mark.deep),
-    ],
-)
-def test_it_fits_and_transforms(kind, model, size):
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("kind", ["Tempered", "Annealed", "SVIPlus"])
+@pytest.mark.filterwarnings("ignore")
+def test_it_fits_and_transforms(kind, row, size):
     n_components, n_columns = size
-    X = data_of(model, n_columns)
-    cls = getattr(sktemper, kind + model, None) or getattr(sktemper, model, None)
-    if cls is None:
-        pytest.skip("the model has no class of SVI+")
-    estimator = cls(n_components, max_iter=1, random_state=0, **MODELS[model])
-    if "moves" in estimator.get_params():
-        estimator.set_params(moves=None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        estimator.fit(X)
-        estimator.partial_fit(X)
+    X, moves = data_of(row, n_columns), {"moves": None} if row.moves else {}
+    options = {"max_iter": 1, **moves, **OTHERS.get(row.name, {})}
+    estimator = row.estimator(kind, n_components=n_components, **options)
+    estimator.fit(X)
+    estimator.partial_fit(X)
     assert np.isfinite(estimator.lower_bound(X))
-    if hasattr(estimator, "transform"):
-        assert np.isfinite(estimator.transform(X)).all()
-    if model == "FactorialMixture":
+    assert np.isfinite(estimator.transform(X)).all()
+    if row.name == "FactorialMixture":
         X[::2, 0] = np.nan
         assert np.isfinite(estimator.set_params(posterior="factorized").fit(X).score(X))

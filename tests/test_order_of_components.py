@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from registry import ROWS
+from registry import ROWS, with_attributes
 from scipy import sparse
 
 from sktemper._families._wide_mixture import Wide
@@ -32,17 +32,9 @@ def counts_of(mixture):
 
 def unsorted(row, X, **options):
     """Return a fit whose components keep an order that is not by size."""
-    cls = type(row.estimator("Annealed"))
-
-    def make_model(*arguments):
-        model = cls._make_model(*arguments)
-        model.keeps_order = True
-        return model
-
-    same = type(cls.__name__, (cls,), {"_make_model": staticmethod(make_model)})
     for seed in range(20):
         own = row.estimator("Annealed", random_state=seed, **options)
-        mixture = same(**own.get_params(deep=False)).fit(X)
+        mixture = with_attributes(own, {"keeps_order": True}).fit(X)
         if (np.diff(counts_of(mixture)) > 1.0).any():
             return mixture
     raise AssertionError("all seeds happen to sort the components")
