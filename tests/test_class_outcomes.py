@@ -58,7 +58,7 @@ def test_known_classes_have_the_means_and_shares_of_their_samples(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_outcomes_are_corrected_for_wrong_classifications(method):
-    _, posteriors, outcomes = classes_and_outcomes(8000, p=0.7)
+    _, posteriors, outcomes = classes_and_outcomes(4000, p=0.7)
     result = class_outcomes(posteriors, outcomes, method=method)
     modal = posteriors.argmax(axis=1)
     naive = outcomes["income"].groupby(modal).mean()
@@ -226,16 +226,18 @@ def test_marginal_effects_are_averages_of_changes_of_probabilities():
     regression = class_regression(np.eye(3)[y], X, reference=0)
     table = regression.marginal_effects(X)
 
+    ages, males = X["age"].to_numpy(), (X["sex"] == "m").to_numpy() * 1.0
+
     def probabilities(coef, age=0.0, sex=None):
-        is_male = (X["sex"] == "m") * 1.0 if sex is None else np.full(800, sex)
-        Z = np.stack([np.ones(800), X["age"] + age, is_male], axis=1)
+        is_male = males if sex is None else np.full(800, sex)
+        Z = np.stack([np.ones(800), ages + age, is_male], axis=1)
         return softmax(Z @ coef.T, axis=1)
 
     def effects(coef):
         h = 1e-4
-        ages = (probabilities(coef, h) - probabilities(coef, -h)).mean(axis=0) / (2 * h)
+        slopes = (probabilities(coef, h) - probabilities(coef, -h)) / (2 * h)
         sexes = probabilities(coef, sex=1.0) - probabilities(coef, sex=0.0)
-        return np.stack([ages, sexes.mean(axis=0)], axis=1).ravel()
+        return np.stack([slopes, sexes], axis=1).mean(axis=0).T.ravel()
 
     np.testing.assert_allclose(table["effect"], effects(regression.coef_), rtol=1e-5)
     sums = table.groupby("covariate")["effect"].sum()

@@ -249,7 +249,7 @@ def test_large_data_and_parts():
     X, y = clusters(5000)
     labels = np.where(np.arange(5000) % 50, -1, y)
     options = {"n_components": 2, "covariance_type": "full", "random_state": 0}
-    options["moves"] = None
+    options |= {"moves": None, "max_iter": 25}
     whole = AnnealedGaussianMixture(**options).fit(X, labels=labels)
     parts = AnnealedGaussianMixture(**options).fit([X[:2000], X[2000:]], labels=labels)
     np.testing.assert_allclose(whole.means_, parts.means_, rtol=1e-6)

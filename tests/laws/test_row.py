@@ -229,7 +229,7 @@ def fits_to(X, estimator):
         yield clone(estimator).partial_fit(X)
 
 
-@cells("subject", SUBJECTS, every=19)
+@cells("subject", SUBJECTS, every=37)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:The stored numbers of X")
 def test_fits_do_not_depend_on_the_form_of_data(subject):
