@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from fits import SCHEDULE, lda_of
+from fits import SCHEDULE, StopAt, lda_of
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
@@ -17,37 +17,8 @@ from sktemper import TemperedLDA
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 
 
-class Recorder:
-    """Callback that records its calls and stops the fit after ``stop_after`` passes."""
-
-    def __init__(self, stop_after=None):
-        self.stop_after = stop_after
-        self.events = []
-
-    def note(self, hook, estimator, context, **rest):
-        steps = getattr(estimator, "n_batch_iter_", 0)
-        self.events.append((hook, context.task_name, context.task_id, steps))
-
-    def setup(self, estimator, context):
-        self.note("setup", estimator, context)
-
-    def teardown(self, estimator, context):
-        self.note("teardown", estimator, context)
-
-    def on_fit_task_begin(self, estimator, context, *, X, y):
-        self.note("begin", estimator, context)
-        assert X.shape[0] == len(y)
-
-    def on_fit_task_end(self, estimator, context, *, X, fitted_estimator):
-        self.note("end", estimator, context)
-        assert estimator.n_iter_ == fitted_estimator.n_iter_
-        self.copy = fitted_estimator
-        self.bits = fitted_estimator.components_
-        return context.task_name == "pass" and estimator.n_iter_ == self.stop_after
-
-
 def test_callbacks_are_pickled_with_their_estimator(documents):
-    lda = lda_of().set_callbacks(Recorder(4)).fit(documents)
+    lda = lda_of().set_callbacks(StopAt(4)).fit(documents)
     again = pickle.loads(pickle.dumps(lda))
     assert again.fit(documents).n_iter_ == 4
     assert clone(again).fit(documents).n_iter_ == 4

@@ -10,6 +10,7 @@ from fits import (
     N_PASSES,
     N_STEPS,
     Broken,
+    Recorder,
     assert_same_fit,
     data_of,
     factorization_of,
@@ -120,34 +121,6 @@ def test_fits_from_a_given_start_shuffle_documents_differently(documents):
 
 
 # -- callbacks and logs ----------------------------------------------------------------
-
-
-class Recorder:
-    """Callback that records its calls; ``at_pass(i)`` returns whether to stop."""
-
-    def __init__(self, at_pass=lambda i: False):
-        self.at_pass = at_pass
-        self.events, self.n_passes, self.max_subtasks = [], [], None
-
-    def setup(self, estimator, context):
-        self.events.append(("setup", context.task_name, context.task_id))
-        self.max_subtasks = context.max_subtasks
-
-    def teardown(self, estimator, context):
-        self.events.append(("teardown", context.task_name, context.task_id))
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(("begin", context.task_name, context.task_id))
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
-        self.events.append(("end", context.task_name, context.task_id))
-        np.testing.assert_array_equal(
-            estimator.components_, fitted_estimator.components_
-        )
-        if context.task_name == "pass":
-            self.n_passes.append(estimator.n_iter_)
-            return self.at_pass(context.task_id)
-        self.copy = fitted_estimator
 
 
 def test_callbacks_are_called_for_the_passes_of_all_fits(documents):
