@@ -681,18 +681,9 @@ def test_the_bound_never_falls_at_temperatures_of_ratings():
     assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
 
 
-def test_dense_vectors_are_the_parameters():
+def test_parameters_of_other_models_are_refused():
     model, X = model_of(), ratings_of()
     hyper, globals_ = begun(model, X)
-    vector = model.natural_parameters(globals_)
-    assert vector.shape == (9 * model.n_natural,) and vector.dtype == np.float64
-    np.testing.assert_array_equal(model.from_natural_parameters(vector), globals_)
-    step = local(model, X, globals_, hyper, Powers(0.6, 0.6, 0.6))
-    target = model.target_parameters(step.statistics, 1.3, Powers(0.6), hyper)
-    stepped = model.step(globals_, step.statistics, 1.3, Powers(0.6), 0.3, hyper)
-    np.testing.assert_allclose(
-        model.natural_parameters(stepped), 0.7 * vector + 0.3 * target, rtol=1e-12
-    )
     model.check(globals_, hyper)
     other = "wrong shapes|cannot reshape|same values as in the fit"
     for wrong in (model_of(4), model_of(2), model_of(biases=False), model_of(3, 8)):
