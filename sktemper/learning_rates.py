@@ -149,9 +149,14 @@ class HalfLife(LearningRate):
 
     S is the number of rows of a step, n the sum of the decayed weights of all rows so
     far, rho the learning rate, and lambda-hat the target, computed from the prior
-    lambda_0 and the expected statistics E[t_i].  The result is the posterior given n
-    rows, in which recent rows have larger weights (compare the population posterior of
+    lambda_0 and the expected statistics E[t_i] (compare the population posterior of
     [1]_).  Only `partial_fit` uses it.  An estimator with ``half_life=H`` has it.
+
+    A row that was learned a rows ago, when the sum was m, has the weight
+    :math:`2^{-a / H} m / n`.  Once n is constant, after two or three half-lives, H rows
+    halve a weight, and the result is the posterior given n rows.  Before, earlier rows
+    count less, because they were learned with worse parameters: in a stream much
+    shorter than H, weights rise linearly, and their sum is half of the number of rows.
 
     Parameters
     ----------
