@@ -403,7 +403,7 @@ class RecommenderMixin:
         Given the items and the posterior covariance of the user, the posterior mean of
         the user is a linear function of the user's data.  The score is therefore
         exactly the sum of the contributions ("share") and of "base", the score if all
-        data of the user were equal to their expectations.
+        ratings of the user were the mean ratings of the items, or all targets were 0.
 
         Parameters
         ----------
