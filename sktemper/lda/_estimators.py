@@ -781,8 +781,9 @@ class TemperedLDA(TemperedEstimator):
 
         A named tuple of the ``words`` and their ``columns``, the ``shares`` of their
         tokens that are common, and ``token_share``, the common share of all tokens.  It
-        is empty, with the share 0, unless few words make most of the common tokens.
-        After `separate_common_words`, these are words with most tokens in topic 0.
+        is empty, with the share 0, unless few words make most of the common tokens,
+        and for fewer than five topics, or if one of them has most tokens.  After
+        `separate_common_words`, these are words with most tokens in topic 0.
         """
         part = CommonPart.of_fit(self, self._state()) or NOTHING_COMMON
         columns, shares = part.columns()
