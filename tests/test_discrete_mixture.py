@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from fits import documents_of, fitted_model
-from scipy import stats
+from scipy import sparse, stats
 from scipy.special import logsumexp
 from sklearn.base import clone
 
@@ -261,6 +261,16 @@ def test_hostile_input_is_refused():
         AnnealedMultinomialMixture(2, feature_prior=1e-40).fit(X)
     with pytest.raises(ValueError, match="n_samples >= n_components"):
         AnnealedMultinomialMixture(21).fit(X)
+
+
+def test_components_of_long_indices_are_split():
+    """scipy makes such indices from the pairs of numpy.nonzero."""
+    X = texts()[0]
+    long = sparse.csr_array((X[X > 0], np.nonzero(X)), X.shape)
+    assert long.indices.dtype == np.int64
+    mixture = AnnealedMultinomialMixture(6, max_iter=5, random_state=0)
+    one, other = clone(mixture).fit(X), clone(mixture).fit(long)
+    np.testing.assert_array_equal(one.components_, other.components_)
 
 
 def test_many_more_counts_keep_the_digits_of_a_score():
