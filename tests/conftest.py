@@ -84,9 +84,10 @@ if not HAS_CALLBACKS:
 
 @pytest.fixture
 def plt():
-    """Return pyplot with the Agg backend; close its figures after the test."""
+    """Return pyplot with the Agg backend and no figures; close those of the test."""
     pytest.importorskip("matplotlib").use("Agg")
     pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.close("all")  # those of doctests
     yield pyplot
     pyplot.close("all")
 
