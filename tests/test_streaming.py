@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA, TemperedGaussianMixture, TemperedLDA, schedules
 from sktemper._engine._state import History
+from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.schedules import LinearSchedule, StepSchedule
 from sktemper.tempering import Annealing
@@ -76,6 +77,19 @@ def test_auto_batches_of_a_stream_do_not_depend_on_its_first_chunk(counts):
     assert lda.partial_fit(counts).n_batch_iter_ == 2
     known = lda_of(batch_size="auto", total_samples=100).partial_fit(counts[:1])
     assert known.batch_size_ == 20
+
+
+@pytest.mark.parametrize("doc_length", [4, 20])
+def test_rows_without_weight_choose_neither_batches_nor_temperatures(doc_length):
+    X = make_lda_documents(400, 30, 3, doc_length=doc_length, random_state=0).toarray()
+    weight = (np.arange(400) >= 40).astype(float)
+    lda, fits = AnnealedLDA(4, max_iter=3, random_state=0), []
+    for rows in (X[40:80], 300):  # like the others, or long
+        X[:40] = rows
+        fits.append(clone(lda).fit(X, sample_weight=weight))
+    assert repr(fits[0].schedule_) == repr(fits[1].schedule_)
+    assert fits[0].n_batch_iter_ == fits[1].n_batch_iter_
+    np.testing.assert_array_equal(fits[0].components_, fits[1].components_)
 
 
 def test_batches_of_a_stream_after_a_smaller_fit(counts):

@@ -558,6 +558,14 @@ class Problem:
         weight = self.sample_weight
         return X, None if weight is None else weight[rows]
 
+    @property
+    def counted(self):
+        """The rows of `sample` whose weight is not 0, which determine "auto"."""
+        X, weight = self.sample
+        if weight is None or weight.all() or not weight.any():
+            return X
+        return X[weight > 0]
+
     def initial_globals(self, random, hyper):
         """Return the global parameters of a start."""
         model, (X, weight) = self.model, self.sample
@@ -597,7 +605,7 @@ class Problem:
         critical = None
         if tempering.has_critical_temperatures:
             critical = self.critical_temperatures(hyper)
-        return self.model.auto_temperature(hyper, self.sample[0]), critical
+        return self.model.auto_temperature(hyper, self.counted), critical
 
     def on(self, rows):
         return replace(self, rows=rows)

@@ -283,8 +283,7 @@ def _batch_size(training, problem, total):
     if training.batch_size is None:
         return len(problem.data)
     if training.batch_size == "auto":
-        X, _ = problem.data.sample(problem.model.max_start_rows)
-        return problem.model.auto_batch_size(X, total)
+        return problem.model.auto_batch_size(problem.counted, total)
     return training.batch_size
 
 
