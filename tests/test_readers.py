@@ -292,6 +292,11 @@ def test_words_of_lda_c_may_be_in_any_order(write):
     assert dense(read_lda_c(path)) == [[2, 0, 0, 4, 0, 1], [1, 1, 0, 0, 0, 0]]
 
 
+def test_documents_of_lda_c_without_words_are_lines_of_0(write):
+    path = write("ap.dat", "1 1:3\n0\n0 \n\n1 0:2\n\n")
+    assert dense(read_lda_c(path)) == [[0, 3], [0, 0], [0, 0], [2, 0]]
+
+
 @pytest.mark.parametrize(
     "line, what",
     [

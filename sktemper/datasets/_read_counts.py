@@ -223,7 +223,8 @@ def read_lda_c(
     r"""Read counts in the LDA-C format, as gensim's `BleiCorpus` does, in batches.
 
     Each line is a document: the number of different words, followed by ``word:count``
-    for each of these words.  A word is given by its index, from 0.
+    for each of these words.  A word is given by its index, from 0.  A document without
+    words is a line "0"; blank lines are no documents, and are left out.
 
     Parameters
     ----------
