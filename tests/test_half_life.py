@@ -120,6 +120,20 @@ def test_early_rows_count_less_until_the_sum_of_weights_is_constant(
         assert weight.sum() == pytest.approx(len(X) * 11 / 20, rel=1e-5)
 
 
+def test_rows_of_a_fit_before_a_stream_have_the_weight_1():
+    X = (np.random.default_rng(0).random((1000, 3)) < 0.5).astype(float)
+    mixture = TemperedBernoulliMixture(
+        1, tempering=None, half_life=100, renewals=None, random_state=0
+    ).fit(X)
+    learned(mixture, X[:400], chunk=50)
+    kept, size, count = 2**-0.5, (100 / np.log(2)) * -np.expm1(-10 * np.log(2)), 1000.0
+    for _ in range(8):
+        before, size = size, kept * size + 50
+        count = kept * before / size * count + 50
+    found = mixture.concentration_[0].sum(axis=-1) - 2.0  # without the prior
+    np.testing.assert_allclose(found, count, rtol=1e-5)
+
+
 def test_a_batch_represents_the_weights_of_its_rows(stream):
     X, weight = stream[:250], np.linspace(0.0, 3.0, 250)
     model = lda(renewals=None, batch_size=250).partial_fit(X, sample_weight=weight)
