@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 from fits import new_model
-from oracles import lda_document, lda_document_bound, lda_global_bound
+from oracles import lda_document
 from scipy import sparse
-from scipy.special import logsumexp, polygamma, psi, softmax
+from scipy.special import logsumexp, softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -59,21 +59,6 @@ def test_a_gaussian_step_stays_in_the_domain():
     assert guard(0.1, lambda: rate) == 0.1
     moved = model.step(topics, step.statistics, 4.0, Powers(), 0.9 / 2.9, None)
     assert moved.dense().min() == pytest.approx(0.1)
-
-
-def test_the_fisher_product_is_the_fisher_matrix_times_a_vector():
-    model = LDAModel(2, 4, np.full(2, 0.5), np.array([[0.1]]))
-    random = np.random.default_rng(0)
-    topics = Topics.from_dense(random.gamma(1, 1, (4, 2)) + 0.1, np.array([[0.1]]))
-    vector = random.normal(size=8)
-    expected = np.empty((4, 2))
-    for k in range(2):
-        column = topics.dense()[:, k]
-        fisher = np.diag(polygamma(1, column)) - polygamma(1, column.sum())
-        expected[:, k] = fisher @ vector.reshape(4, 2)[:, k]
-    np.testing.assert_allclose(
-        model.fisher_product(topics, vector), expected.ravel(), rtol=1e-12
-    )
 
 
 def test_the_adaptive_rate_is_signal_over_signal_and_noise():
@@ -256,114 +241,6 @@ def test_responsibilities_are_bayes_rule(target):
     np.testing.assert_allclose(ours, expected, rtol=1e-4)
 
 
-# -- the objective of global tempering -------------------------------------------------
-#
-# Let q(y) = r be the distribution over the temperatures of the ladder, E the expected
-# log-likelihood, and KL the divergences of topics and documents. The objective is
-#
-#     J(lambda, gamma, phi, r) = sum_m r_m (b_m E - log C(b_m) + log pi_m) + H(r)
-#                                + H(phi) - KL.
-#
-# Given r, J is a constant plus the tempered bound at b = E_r[1/T], which the local and
-# the global step never lower.  Given everything else, J is a constant plus F(r; E), and
-# the update of r with the score E would maximize it.  But E is not consistent with the
-# collapsed log C: T would stay at high values.  Therefore the score is the plug-in
-# value S = sum n log sum_k E[theta_k] E[beta_kv] > E, the update of r maximizes F(r;
-# S), and J may fall.  No objective is common to all three updates.
-
-ALPHA, ETA = 0.3, 0.2
-EXACT = {"tol": 1e-12, "max_iter": 5000}
-
-
-def ladder_bound(r, state, score, n_tokens):
-    """Return F(r; score), which the update of r maximizes."""
-    logits = state.inverse_temperatures * score - n_tokens * state.log_partition
-    r = np.maximum(r, 1e-300)
-    return r @ (logits + state.log_prior - np.log(r))
-
-
-def joint_objective(X, topic_word, gamma, phi, state):
-    """Return J and E of the comment above."""
-    log_beta = psi(topic_word) - psi(topic_word.sum(axis=0))
-    alpha = np.full(gamma.shape[1], ALPHA)
-    rest, bound = np.sum(
-        [
-            [
-                lda_document_bound(
-                    x[x > 0], log_beta[x > 0], alpha, gamma[d], phi[d], 1, b
-                )
-                for b in (0, 1)
-            ]
-            for d, x in enumerate(X)
-        ],
-        axis=0,
-    )
-    E, rest = bound - rest, rest + lda_global_bound(topic_word, ETA, 1)
-    return ladder_bound(state.probabilities, state, E, X.sum()) + rest, E
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("partition_priors", [None, (0.05, 0.05)])
-@pytest.mark.parametrize("score", ["expected", "plug-in"])
-def test_updates_that_never_lower_the_joint_objective(score, partition_priors, counts):
-    X = counts[:25, :15].toarray()
-    X = X[X.sum(axis=1) > 0]
-    policy = GlobalTempering(
-        temperatures=[1, 1.5, 2, 3, 5],
-        smoothing=0,
-        cap=None,
-        target="likelihood",
-        partition_priors=partition_priors,
-        n_samples=30,
-    )
-    model = LDAModel(3, 15, np.full(3, ALPHA), np.array([[ETA]]), **EXACT)
-    hyper, random = model.initial_hyper(None), np.random.default_rng(0)
-    state = policy.initial_state(model, hyper, random)
-    topics = Topics.from_dense(random.gamma(100, 0.01, (15, 3)), np.array([[ETA]]))
-    block, n_tokens = model.take(sparse.csr_array(X), slice(None)), X.sum()
-
-    values, gamma = {"local": [], "global": [], "r": []}, None
-    for t in range(30):
-        powers = policy.powers(state, Clock(t))
-        step = model.local_step(
-            block,
-            model.prepare(topics, hyper),
-            Request(powers, local_init=gamma, want=("statistics", "score", "local")),
-        )
-        gamma = step.local_parameters
-        log_beta = psi(topics.dense()) - psi(topics.dense().sum(axis=0))
-        phi = [
-            lda_document(
-                x[x > 0], log_beta[x > 0], ALPHA, powers.local, gamma=g, **EXACT
-            )[1]
-            for x, g in zip(X, gamma, strict=True)
-        ]
-        value, E = joint_objective(X, topics.dense(), gamma, phi, state)
-        values["local"].append(value)
-        assert step.score > E
-        topics = model.step(topics, step.statistics, 1.0, powers, 1.0, hyper)
-        value, E = joint_objective(X, topics.dense(), gamma, phi, state)
-        values["global"].append(value)
-        used = E if score == "expected" else step.score
-        before, observed = state, LocalStep(score=used, n_observed=n_tokens)
-        state = policy.next_state(state, observed, 1.0, Clock(t))
-        values["r"].append(joint_objective(X, topics.dense(), gamma, phi, state)[0])
-        # for any score, r maximizes F(r; score), and the maximum is a log-sum-exp
-        logits = state.inverse_temperatures * used - n_tokens * state.log_partition
-        reached = ladder_bound(state.probabilities, state, used, n_tokens)
-        assert reached == pytest.approx(logsumexp(logits + state.log_prior))
-        others = *np.eye(5), before.probabilities
-        for r in others:
-            assert ladder_bound(r, state, used, n_tokens) <= reached + 1e-9
-    local, global_, r = map(np.array, values.values())
-    assert (local[1:] - r[:-1]).min() > -1e-8
-    assert (global_ - local).min() > -1e-8
-    if score == "expected":
-        assert (r - global_).min() > -1e-8
-    else:
-        assert (r - global_).min() < -1.0  # the update of r may lower J
-
-
 def test_a_step_infers_the_temperature_of_all_rows(counts):
     """The score is that of the topics before the step, scaled to the total."""
     X = counts[:40]
@@ -530,20 +407,6 @@ def test_temperatures_of_samples_are_their_posterior_means(local_lda, counts):
     # for documents with two optima
     same = np.isclose(local_lda.temperatures(counts), temperature, rtol=1e-4)
     assert same.mean() > 0.98
-
-
-def test_temperatures_of_samples_do_not_depend_on_chunks(local_lda, many_documents):
-    whole = local_lda.temperatures(many_documents)
-    for size in (1, 100, 256):
-        parts = [
-            local_lda.temperatures(many_documents[i : i + size])
-            for i in range(0, 700 if size > 1 else 20, size)
-        ]
-        parts = np.concatenate(parts)
-        np.testing.assert_array_equal(parts, whole[: len(parts)])
-    threads = clone(local_lda).set_params(n_jobs=2)
-    vars(threads).update({k: v for k, v in vars(local_lda).items() if k[-1] == "_"})
-    np.testing.assert_array_equal(threads.temperatures(many_documents), whole)
 
 
 def test_a_document_without_words_has_the_temperature_of_the_prior(local_lda):
