@@ -129,29 +129,6 @@ def directions(parameters, n=4):
     return [random.normal(size=parameters.shape) for _ in range(n)]
 
 
-def slope(function, parameters, direction, step=1e-4):
-    """Return the derivative along a direction, by differences of fourth order."""
-
-    def central(h):
-        up, down = function(parameters + h * direction), parameters - h * direction
-        return (up - function(down)) / (2 * h)
-
-    return (4 * central(step / 2) - central(step)) / 3
-
-
-# -- A and its derivatives -------------------------------------------------------------
-
-
-@each_family
-def test_expectations_are_the_gradient_of_the_log_normaliser(family):
-    parameters = posterior_of(family)
-    expected = family.expected(parameters)
-    assert expected.shape == parameters.shape == family.shape(4)
-    for direction in directions(parameters):
-        found = slope(lambda p: family.log_normaliser(p).sum(), parameters, direction)
-        assert found == pytest.approx((expected * direction).sum(), rel=1e-7)
-
-
 @each_family
 def test_draws_have_the_expectations_and_variances(family):
     parameters, n_draws = posterior_of(family), 1000
@@ -170,39 +147,6 @@ def test_draws_have_the_expectations_and_variances(family):
         exact = family.fisher_product(parameters, along) @ direction
         variances = (draws @ direction).var(axis=1)
         np.testing.assert_allclose(variances, exact, rtol=0.3)
-
-
-@each_family
-def test_fisher_products_are_derivatives_of_expectations(family):
-    parameters = posterior_of(family)
-    for direction in directions(parameters):
-        product = family.fisher_product(parameters, direction)
-        found = slope(family.expected, parameters, direction)
-        np.testing.assert_allclose(product, found, rtol=1e-6, atol=1e-8)
-
-
-@each_family
-@pytest.mark.parametrize("power", [1.0, 0.3])
-def test_bounds_are_divergences(family, power):
-    parameters = posterior_of(family)
-    prior = family.repeated(prior_of(family), 4)
-    expected = family.expected(parameters)
-
-    def log_density(natural):
-        return (natural * expected).sum() - family.log_normaliser(natural).sum()
-
-    found = family.bound(parameters, prior, power).sum()
-    assert found == pytest.approx(power * log_density(prior) - log_density(parameters))
-    assert family.bound(parameters, parameters, 1.0).sum() == pytest.approx(
-        0.0, abs=1e-9
-    )
-
-
-@each_family
-def test_parameters_of_no_distribution_are_invalid(family):
-    parameters = posterior_of(family)
-    assert family.is_valid(parameters)
-    assert not family.is_valid(parameters - 50.0)
 
 
 # -- the two methods that kernels replace ----------------------------------------------

@@ -513,35 +513,6 @@ def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
 # -- evidence, splits and merges -------------------------------------------------------
 
 
-def clusters_of(model, hyper, X, shares):
-    """Return the statistics of each cluster."""
-    return model.family_of(hyper).alone.statistics(X, shares)[1]
-
-
-@each_type
-@each_prior
-def test_gains_are_rises_of_the_bound(covariance_type, weight_prior):
-    """The bound is at optimal parameters, and includes the weights of components."""
-    model, X = model_of(covariance_type, weight_prior), clusters(60)
-    hyper = model.initial_hyper(X)
-    family, prior = model.family_of(hyper), model.component_prior(hyper)
-    labels = np.repeat([0, 1, 2], 20), np.arange(60) % 4, np.zeros(60, int)
-    found = []
-    for one in labels:
-        shares = np.eye(4)[one]
-        globals_ = model.optimum(X, shares, hyper)
-        logs = model.log_joint(X, model.prepare(globals_, hyper))
-        bound = (shares * logs).sum() + model.global_bound(globals_, hyper)
-        found.append((clusters_of(model, hyper, X, shares), shares.sum(axis=0), bound))
-    before, counts, bound = found[0]
-    all_of_them = np.arange(4)[None]
-    for after, other_counts, other_bound in found:
-        (gain,) = family.gains(prior, before, all_of_them, after[None])
-        pair = np.stack([counts, other_counts])
-        rise = np.diff(model.weights.evidence(pair, hyper.weight_concentration))[0]
-        assert gain + rise == pytest.approx(other_bound - bound, rel=1e-8, abs=1e-8)
-
-
 BLOBS = np.concatenate(
     [
         np.random.default_rng(k).normal(size=(40, 2)) + centre
