@@ -208,7 +208,8 @@ def test_boolean_labels_are_accepted():
 
 def test_masked_labels_are_refused(from_zero):
     masked = np.ma.masked_array([1, 2], [True, False])
-    ask = from_zero.recommend, from_zero.item_scores, from_zero.similar_items
+    model = from_zero
+    ask = model.recommend, model.item_scores, model.similar_items, model.similar_users
     for method in (*ask, lambda items: from_zero.recommend([3], exclude=items)):
         with pytest.raises(TypeError, match="masked"):
             method(masked)

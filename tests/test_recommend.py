@@ -261,6 +261,12 @@ def test_seen_items_and_excluded_ones(fitted):
     others, *_ = model.recommend(X[:5], n_items=60, exclude=first, exclude_seen=False)
     barred = np.isin(model.item_labels_, first).sum()
     assert ((others == -1).sum(axis=1) == barred).all()
+    some, *_ = model.recommend(X[:5], n_items=60, items=first, exclude_seen=False)
+    ranks = np.isin(best, model._index("item").positions(first))
+    assert (some[:, :barred] == best[ranks].reshape(5, -1)).all()
+    assert (some[:, barred:] == -1).all()
+    none, *_ = model.recommend(X[:5], items=first, exclude=first)
+    assert (none == -1).all()
     assert not np.isin(first, model.item_labels_[others[others >= 0]]).any()
     seen = X[:5].toarray() != 0
     best, *_ = model.recommend(X[:5], n_items=60)
@@ -587,6 +593,37 @@ def test_similar_items_point_the_same_way(fitted):
         own = [cosines[labels.index(other)] for other in part["similar"]]
         np.testing.assert_allclose(part["similarity"], own, atol=1e-12)
         assert (np.diff(part["similarity"]) <= 0).all()
+    second = table["similar"].iloc[0]
+    fewer = fitted.model.similar_items(["f8", "f2"], n_items=59, exclude=[second])
+    expected = table[table["similar"] != second]
+    assert fewer[["item", "similar"]].values.tolist() == (
+        expected[["item", "similar"]].values.tolist()
+    )
+
+
+def test_similar_users_point_the_same_way(fitted):
+    model = fitted.model
+    factors = model.user_factors_
+    factors = factors / np.linalg.norm(factors, axis=1, keepdims=True)
+    labels, own = model.user_labels_.tolist(), [3, 11]
+    names = [labels[row] for row in own]
+    table = model.similar_users(names, n_users=10**9)
+    assert list(table.columns) == ["user", "similar", "rank", "similarity"]
+    for name, row in zip(names, own, strict=True):
+        part = table[table["user"] == name]
+        places = list(map(labels.index, part["similar"]))
+        assert set(places) == set(range(len(labels))) - {row}
+        cosines = factors[places] @ factors[row]
+        np.testing.assert_allclose(part["similarity"], cosines, atol=1e-12)
+        assert (np.diff(part["similarity"]) <= 0).all()
+    # rows of data are other users, even if the model has seen them
+    rows = model.similar_users(fitted.X[own], n_users=1)
+    assert rows["similar"].tolist() == names
+    assert model.similar_users(names[0], 3, output="polars").shape == (3, 4)
+    with pytest.raises(ValueError, match="Unknown user: 'joe'"):
+        model.similar_users("joe")
+    with pytest.raises(ValueError, match="n_users"):
+        model.similar_users(names, n_users=0)
 
 
 # -- copies for serving ----------------------------------------------------------------

@@ -95,6 +95,7 @@ def test_no_method_takes_a_bool_for_a_number():
         lambda: model.recommend(ratings[:2], clip=(False, True)),
         lambda: model.recommend(ratings[:2], threshold=True),
         lambda: model.similar_items([0], True),
+        lambda: model.similar_users([0], True),
         lambda: seeded_prior(list("abc"), {"a": ["a"]}, np.eye(3), True),
         lambda: seeded_prior(list("abc"), {"a": ["a"]}, np.eye(3), 1, strength=True),
         lambda: train_test_split_entries(ratings, test_size=True),

@@ -2,6 +2,7 @@
 
 A model has a vector for each user and for each item.  The product of two vectors is a
 score, and `best_items` finds the items with the highest scores exactly, with a compiled
-kernel.  `RecommenderMixin` adds the methods `recommend`, `similar_items` and `explain`
-to an estimator.  This package does not depend on any particular model or policy.
+kernel.  `RecommenderMixin` adds the methods `recommend`, `similar_items`,
+`similar_users` and `explain` to an estimator.  This package does not depend on any
+particular model or policy.
 """

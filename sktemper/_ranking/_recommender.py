@@ -253,6 +253,7 @@ class RecommenderMixin:
         *,
         exclude_seen: bool = True,
         exclude: ArrayLike | None = None,
+        items: ArrayLike | None = None,
         output: Literal["pandas", "polars"] | None = None,
     ) -> Any:
         """Return the items that users will most likely choose.
@@ -264,12 +265,14 @@ class RecommenderMixin:
             shape (n_samples,): labels such as ``["u195"]`` if the data had labels, and
             otherwise row numbers.
         n_items : int, default=10
-            Number of items to recommend to each user, at most the number of items.
+            Number of items to recommend to each user; all items if there are fewer.
         exclude_seen : bool, default=True
             Whether to leave out items for which a user has an entry.
         exclude : array-like of labels, default=None
             Items that are recommended to no user; column numbers if the data had no
             labels.
+        items : array-like of labels, default=None
+            Items among which to choose, such as those in stock; None is all items.
         output : {"pandas", "polars"}, default=None
             Library of the data frame to return.  None returns a pandas data frame if
             ``X`` are labels, and arrays otherwise.
@@ -289,8 +292,7 @@ class RecommenderMixin:
         ------
         ValueError
             If labels are unknown (the message lists them), if ``n_items`` is less than
-            1 or more than the number of items, or if the labels of the items of ``X``
-            differ from the labels of the fit.
+            1, or if the labels of the items of ``X`` differ from the labels of the fit.
         ImportError
             If the library of the data frame is not installed.
 
@@ -299,10 +301,10 @@ class RecommenderMixin:
         explain : Contributions of the user's items to the score of another item.
         similar_items : Items whose factors have a similar direction.
         """
-        query, items, scores, _ = self._recommended(
-            X, n_items, exclude_seen, exclude, output
+        query, found, scores, _ = self._recommended(
+            X, n_items, exclude_seen, self._barred(exclude, items), output
         )
-        return shown(self, query, items, {"score": scores}, output)
+        return shown(self, query, found, {"score": scores}, output)
 
     def item_scores(self, X: Any) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
@@ -321,13 +323,25 @@ class RecommenderMixin:
         query = self._choose(X)
         return np.ascontiguousarray(products(query.vectors, self._item_vectors()))
 
-    def _recommended(self, X, n_items, exclude_seen, exclude, output, rescored=None):
+    def _barred(self, exclude, items=None):
+        """Return a mask of the items that are not to be found; None for no items."""
+        if exclude is None and items is None:
+            return None
+        self._check_fitted()
+        barred = np.full(self.n_features_in_, items is not None)
+        for labels, is_barred in ((items, False), (exclude, True)):
+            if labels is not None:
+                labels = _vector_of_labels(labels)
+                barred[self._index("item").positions(labels)] = is_barred
+        return barred
+
+    def _recommended(self, X, n_items, exclude_seen, barred, output, rescored=None):
         """Return the `QueryUsers`, and their best items with scores and products.
 
         ``rescored(query)`` returns a `Rescoring`; None ranks by the products.
         """
         self._check_fitted()
-        _check_n_items(n_items, self.n_features_in_)
+        n_items = _at_most(n_items, "n_items", self.n_features_in_)
         if output is not None:
             frame_library(output)
         query = self._choose(X)
@@ -335,11 +349,6 @@ class RecommenderMixin:
         vectors, panels = self._cached(
             "ranked_items", lambda: _with_panels(self._item_vectors())
         )
-        barred = None
-        if exclude is not None:
-            excluded = _vector_of_labels(exclude)
-            barred = np.zeros(len(vectors), bool)
-            barred[self._index("item").positions(excluded)] = True
         found = best_items(
             query.vectors,
             vectors,
@@ -357,6 +366,7 @@ class RecommenderMixin:
         items: Any,
         n_items: Int = 10,
         *,
+        exclude: ArrayLike | None = None,
         output: Literal["pandas", "polars"] = "pandas",
     ) -> DataFrame:
         """Return the items that are most similar to given items, as a table.
@@ -367,6 +377,8 @@ class RecommenderMixin:
             Labels of items, or column numbers if the data had no labels.
         n_items : int, default=10
             Number of similar items to find for each given item.
+        exclude : array-like of labels, default=None
+            Items that are not to be found.
         output : {"pandas", "polars"}, default="pandas"
             Library of the data frame.
 
@@ -379,21 +391,59 @@ class RecommenderMixin:
         Raises
         ------
         ValueError
-            If an item is unknown, or ``n_items`` is out of range.
+            If an item is unknown, or ``n_items`` is less than 1.
         ImportError
             If the library of the data frame is not installed.
         """
         self._check_fitted()
         frame_library(output)
-        _check_n_items(n_items, self.n_features_in_)
-        names = _vector_of_labels(items)
-        rows = self._index("item").positions(names)
+        labels = _vector_of_labels(items)
+        rows = self._index("item").positions(labels)
         vectors = _directions(self)
-        starts = np.arange(len(rows) + 1, dtype=np.int64)
-        itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
-        found, scores, _ = best_items(vectors[rows], vectors, n_items, seen=itself)
-        heads = {"item": names, "similar": found}
-        return _table_of_items(self, output, heads, {"similarity": scores})
+        most = _at_most(n_items, "n_items", len(vectors))
+        given = vectors[rows], vectors, most, rows, self._barred(exclude)
+        return _similar(self, "item", labels, *given, output)
+
+    def similar_users(
+        self,
+        X: Any,
+        n_users: Int = 10,
+        *,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
+        """Return the users of the last fit that are most similar to given users.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_items), or labels
+            Users, as in `recommend`.
+        n_users : int, default=10
+            Number of similar users to find for each given user.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        table : DataFrame
+            Columns: "user"; "similar", another user of the last `fit` or `partial_fit`;
+            "rank", from 1; "similarity", the cosine of the angle between their factors,
+            from -1 to 1.
+
+        Raises
+        ------
+        ValueError
+            If a user is unknown, or ``n_users`` is less than 1.
+        ImportError
+            If the library of the data frame is not installed.
+        """
+        self._check_fitted()
+        frame_library(output)
+        query, d = self._choose(X), self._n_features_out
+        rows = self._index("user").positions(query.labels) if query.by_name else None
+        vectors = _of_length_one(self._user_vectors()[:, :d])
+        most = _at_most(n_users, "n_users", len(vectors))
+        given = _of_length_one(query.vectors[:, :d]), vectors, most, rows
+        return _similar(self, "user", query.labels, *given, None, output)
 
     def explain(
         self, user: Any, item: Any, *, output: Literal["pandas", "polars"] = "pandas"
@@ -759,20 +809,35 @@ def shown(estimator, query, items, columns, output):
     return _table_of_items(estimator, output or "pandas", heads, columns)
 
 
-def _table_of_items(estimator, output, heads, columns):
-    """Return a table with a row for each item that was found.
+def _table_of_items(estimator, output, heads, columns, kind="item"):
+    """Return a table with a row for each item, or user, that was found.
 
-    ``heads`` has the labels of rows, and the items, -1 if none is left.
+    ``heads`` has the labels of rows, and the positions of items, -1 if none is left.
     """
-    (row_name, labels), (item_name, items) = heads.items()
-    row, rank = np.nonzero(items >= 0)
+    (row_name, labels), (found_name, found) = heads.items()
+    row, rank = np.nonzero(found >= 0)
     table = {
         row_name: labels[row],
-        item_name: estimator._index("item").names(items[row, rank]),
+        found_name: estimator._index(kind).names(found[row, rank]),
         "rank": rank + 1,
     }
     table |= {name: column[row, rank] for name, column in columns.items()}
     return data_frame(output, table)
+
+
+def _similar(estimator, kind, labels, given, vectors, most, rows, barred, output):
+    """Return a table of the vectors in similar directions as the given ones.
+
+    ``rows`` are the positions of the given vectors among all, which are left out, or
+    None.
+    """
+    itself = None
+    if rows is not None:
+        starts = np.arange(len(rows) + 1, dtype=np.int64)
+        itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
+    found, cosines, _ = best_items(given, vectors, most, seen=itself, barred=barred)
+    heads = {kind: labels, "similar": found}
+    return _table_of_items(estimator, output, heads, {"similarity": cosines}, kind)
 
 
 def _users_of_block(model, block, prepared):
@@ -793,14 +858,11 @@ def _of_length_one(vectors):
     return np.ascontiguousarray(scaled, dtype=vectors.dtype)
 
 
-def _check_n_items(n_items, n_features):
-    if not is_integer(n_items) or n_items < 1:
-        refuse("n_items", "an int of at least 1", n_items)
-    if n_items > n_features:
-        raise ValueError(
-            f"Expected n_items <= n_features_in_, but n_items = {n_items}, "
-            f"n_features_in_ = {n_features}."
-        )
+def _at_most(number, name, most):
+    """Return a number of items or users to find, which is at most that of all."""
+    if not is_integer(number) or number < 1:
+        refuse(name, "an int of at least 1", number)
+    return min(number, most)
 
 
 def _vector_of_labels(wanted):

@@ -410,6 +410,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         threshold: Float | None = None,
         exclude_seen: bool = True,
         exclude: ArrayLike | None = None,
+        items: ArrayLike | None = None,
         clip: tuple | None = None,
         return_std: bool = False,
         output: Literal["pandas", "polars"] | None = None,
@@ -462,8 +463,9 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         check_scale(clip)
         check_flag(return_std, "return_std")
         rescored = _rescoring(self, rank_by, threshold)
+        barred = self._barred(exclude, items)
         query, items, scores, ratings = self._recommended(
-            X, n_items, exclude_seen, exclude, output, rescored
+            X, n_items, exclude_seen, barred, output, rescored
         )
         columns = {"rating": ratings if clip is None else np.clip(ratings, *clip)}
         if return_std:

@@ -29,8 +29,10 @@ MODULES = ["", *"inspection metrics plotting report text".split()]
 MODULES += ["model_selection", "datasets"]
 #: Functions without a second object of rows: their parameters are of other things.
 SINGLE = set(
-    "RecommenderMixin.similar_items TopicRegression.shares TopicRegression.tests "
-    "ClassProfilesDisplay.from_estimator ClassProfilesDisplay.plot read_matrix_market "
+    "RecommenderMixin.similar_items RecommenderMixin.recommend "
+    "TemperedMatrixFactorization.recommend TopicRegression.shares "
+    "TopicRegression.tests ClassProfilesDisplay.from_estimator "
+    "ClassProfilesDisplay.plot read_matrix_market "
     "TopicEffectsDisplay.from_regression".split()
 )
 N = 40
