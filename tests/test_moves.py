@@ -444,7 +444,7 @@ def test_a_pickle_from_within_the_moves_continues_with_the_same_bits(whole):
 def test_a_finished_plan_gets_more_passes_and_moves():
     mixture = moving(warm_start=True, moves=BirthMoves(3)).fit(TOY)
     mixture.fit(TOY)
-    assert mixture.n_iter_ == 30
+    assert mixture.n_iter_ == 15
     assert mixture.history_["move_step"].tolist() == [15] * 3 + [30] * 3
 
 
@@ -454,7 +454,7 @@ def test_a_fit_that_ended_hot_moves_once_it_is_cold():
         mixture.fit(TOY)
     assert "move_kept" not in mixture.history_
     mixture.set_params(schedule=ConstantSchedule(1.0)).fit(TOY)
-    assert mixture.n_iter_ == 30
+    assert mixture.n_iter_ == 15
     assert len(mixture.history_["move_kept"]) == 8
 
 
@@ -462,7 +462,7 @@ def test_moves_switched_off_are_off():
     mixture = moving(warm_start=True).set_callbacks(StopAtMove(2)).fit(TOY)
     mixture.set_callbacks().set_params(moves=None)
     before = copy.deepcopy(mixture)
-    assert mixture.fit(TOY).n_iter_ == 30
+    assert mixture.fit(TOY).n_iter_ == 15
     assert len(mixture.history_["move_kept"]) == 2
     before.set_params(moves=BirthMoves(4)).fit(TOY)  # adds four moves
     assert before.n_iter_ == 15

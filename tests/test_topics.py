@@ -318,7 +318,7 @@ def test_a_merged_model_is_a_fitted_model(lda, counts):
     before = merged.lower_bound(counts)
     merged.set_params(warm_start=True, max_iter=5).fit(counts)
     assert merged.lower_bound(counts) > before
-    assert merged.n_iter_ == lda.n_iter_ + 5
+    assert merged.n_iter_ == 5
     assert pickle.dumps(lda.state_) == state
 
 
@@ -402,9 +402,10 @@ def test_few_topics_are_found_to_be_few(n_topics, n_start):
 def test_a_fit_from_more_topics_continues_without_another_merge(counts):
     lda = AnnealedLDA(3, n_start_components=6, max_iter=4, random_state=0)
     before = lda.set_params(warm_start=True).fit(counts).n_iter_
+    assert before > 4
     direct = pickle.loads(pickle.dumps(lda)).set_params(n_start_components=None)
     lda.set_params(max_iter=2).fit(counts)
-    assert lda.n_iter_ == before + 2
+    assert lda.n_iter_ == 2
     direct.set_params(max_iter=2).fit(counts)
     np.testing.assert_array_equal(lda.components_, direct.components_)
 

@@ -316,6 +316,7 @@ def _plan_passes(training, state, n_rows, moves):
     compares = state.start is not None and state.policies.temperature == 1.0
     compares = compares and any(most) and n_rows == progress.total_rows
     if is_finished(state) and not compares:
+        progress.earlier_passes = progress.passes
         progress.planned_passes = progress.passes + training.max_iter
         state.moves = state.moves._replace(left=most)
     if n_rows != progress.total_rows:

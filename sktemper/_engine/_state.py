@@ -200,6 +200,8 @@ class Progress:
         Time of all steps and moves.
     passes, planned_passes : int
         Number of completed passes of `fit`, and of passes in its plan.
+    earlier_passes : int
+        Number of completed passes of plans that were finished before this plan.
     checked_passes : int
         Number of passes at the last check for early stopping.
     batches_into_pass : int
@@ -221,6 +223,7 @@ class Progress:
     seconds: float = 0.0
     passes: int = 0
     planned_passes: int = 0
+    earlier_passes: int = 0
     checked_passes: int = 0
     batches_into_pass: int = 0
     batches_of_pass: int = 0

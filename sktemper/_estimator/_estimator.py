@@ -709,8 +709,9 @@ class TemperedEstimator(
     # -- views of the state ------------------------------------------------------------
     @property
     def n_iter_(self) -> int:
-        """Number of completed passes of `fit`."""
-        return self._state().progress.passes
+        """Passes of the last `fit`, and of the interrupted fit that it completed."""
+        progress = self._state().progress
+        return progress.passes - progress.earlier_passes
 
     @property
     def n_batch_iter_(self) -> int:

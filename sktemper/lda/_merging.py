@@ -351,13 +351,15 @@ def fit_with_more(estimator, X, y, sample_weight, X_val, covariates):
     for _ in range(N_MERGES if estimator.n_components is None else 1):
         n_before = merged.n_components_
         merged = merged.merge_topics(estimator.n_components)
-        if merged.n_components_ == n_before and merged.n_iter_ > estimator.max_iter:
+        is_continued = merged.state_.progress.earlier_passes > 0
+        if merged.n_components_ == n_before and is_continued:
             break
         fit_on(merged, estimator.max_iter, X, sample_weight, **given)
     if estimator.n_components is None:
         n_before, merged = merged.n_components_, _distinct(merged, X, sample_weight)
         if merged.n_components_ < n_before:
             fit_on(merged, estimator.max_iter, X, sample_weight, **given)
+    merged.state_.progress.earlier_passes = 0  # all passes are of one fit
     fitted = new_estimator(estimator, fit_results(merged))
     fitted.state_ = replace(merged.state_, fixed=copy.deepcopy(fitted._fixed()))
     install_results(estimator, fitted)
