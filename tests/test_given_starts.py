@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import softmax
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
@@ -38,6 +40,65 @@ def test_a_fit_without_passes_has_the_given_means_and_weights(Mixture, covarianc
     if covariance_type == "diag":  # those of the rows nearest to each mean
         spread = np.sqrt(start.covariances_) / [1.0, 100.0]
         assert ((spread > 0.5) & (spread < 2)).all()
+
+
+PRECISIONS = {
+    "full": np.array([[[2.0, 0.01], [0.01, 3e-4]], [[1.0, 0.0], [0.0, 1e-4]]]),
+    "tied": np.array([[2.0, 0.01], [0.01, 3e-4]]),
+    "diag": np.array([[2.0, 3e-4], [1.0, 1e-4]]),
+    "spherical": np.array([2.0, 1e-4]),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("covariance_type", PRECISIONS)
+@pytest.mark.parametrize("Mixture", [TemperedGaussianMixture, TemperedStudentMixture])
+def test_a_fit_without_passes_has_the_given_precisions(Mixture, covariance_type, dtype):
+    X, given = clusters().astype(dtype), PRECISIONS[covariance_type]
+    options = {"covariance_type": covariance_type, "precisions_init": given, **PLAIN}
+    for means in (None, MEANS[:2]):
+        start = Mixture(2, max_iter=0, means_init=means, **options).fit(X)
+        np.testing.assert_allclose(start.precisions_, given, rtol=1e-4, atol=1e-9)
+
+
+def test_the_first_responsibilities_are_those_of_the_given_parameters():
+    X, precisions = clusters(), PRECISIONS["full"]
+    mixture = TemperedGaussianMixture(
+        2,
+        weights_init=[0.4, 0.6],
+        means_init=MEANS[:2],
+        precisions_init=precisions,
+        covariance_type="full",
+        weight_concentration_prior_type="dirichlet_distribution",
+        max_iter=0,
+        **PLAIN,
+    ).fit(X)
+    logs = [
+        stats.multivariate_normal(mean, np.linalg.inv(precision)).logpdf(X)
+        for mean, precision in zip(MEANS, precisions, strict=False)
+    ]
+    expected = softmax(np.transpose(logs) + np.log([0.4, 0.6]), axis=1)
+    assert np.abs(mixture.predict_proba(X) - expected).max() < 0.02
+
+
+@pytest.mark.parametrize("Mixture", [SVIPlusGaussianMixture, TemperedStudentMixture])
+@pytest.mark.parametrize(
+    ("kind", "precisions", "message"),
+    [
+        ("full", PRECISIONS["diag"], r"'precisions_init' should have the shape of \(2"),
+        ("tied", PRECISIONS["full"], r"should have the shape of \(2, 2\), but got"),
+        ("full", -PRECISIONS["full"], "should be symmetric, positive-definite"),
+        ("full", [[[1.0, 0.5], [0.0, 1.0]]] * 2, "should be symmetric"),
+        ("diag", -PRECISIONS["diag"], "'precisions_init' should be positive"),
+        ("spherical", [1.0, np.nan], "precisions_init|NaN"),
+        ("spherical", [1.0, 1e305], "precisions_init has values of 1e"),
+        ("auto", PRECISIONS["full"], "needs a covariance_type that says their shape"),
+    ],
+)
+def test_wrong_precisions_are_refused(Mixture, kind, precisions, message):
+    mixture = Mixture(2, covariance_type=kind, precisions_init=precisions)
+    with pytest.raises(ValueError, match=message):
+        mixture.fit(clusters(60))
 
 
 def test_a_plain_fit_ends_where_that_of_scikit_learn_does():

@@ -105,6 +105,9 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         Initial means, if known, in place of ``init_params``.  Each sample starts in the
         component of the nearest mean, in standard deviations of the columns.  The fit
         sorts components afterwards.
+    precisions_init : array-like, default=None
+        Initial precisions, if known, with the shape that `precisions_` has for the
+        ``covariance_type``, which is not "auto" or "low_rank".
     """
 
     max_iter: Int = 100
@@ -120,6 +123,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     init_params: Start = "kmeans"
     weights_init: ArrayLike | None = None
     means_init: ArrayLike | None = None
+    precisions_init: ArrayLike | None = None
     moves: ChosenMoves = None
     batch_size: Int | Literal["auto"] | None = None
     verbose_interval: Int = 10
@@ -134,6 +138,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         "init_params": [StrOptions(set(STARTS))],
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
+        "precisions_init": ["array-like", None],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [CONCENTRATION, None],
         "mean_precision_prior": [POSITIVE, None],
@@ -167,6 +172,11 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     _check_first = check_first_columns
 
     def _check_enough(self, data):
+        if self.precisions_init is not None and self.covariance_type not in COVARIANCES:
+            raise ValueError(
+                "precisions_init needs a covariance_type that says their shape: "
+                f"{list(COVARIANCES)}, got {self.covariance_type!r}."
+            )
         check_enough_samples(self, data)
         check_columns(self, data)
         is_full = self.covariance_type in ("full", "auto") and not _is_choice(self)
@@ -614,6 +624,7 @@ class CommonParameters(Streaming, total=False):
     init_params: Start
     weights_init: ArrayLike | None
     means_init: ArrayLike | None
+    precisions_init: ArrayLike | None
     moves: ChosenMoves
 
 

@@ -17,12 +17,14 @@ from .._families._births import USED
 from .._families._mixture import Mixture, MixtureModel
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
 from .._utils._cache import LastCall, are_same_objects
-from .._utils._validation import check_init, check_values
+from .._utils._validation import check_init, check_values, check_variances
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._priors import (
     MARGIN,
     GaussianAscent,
     agglomerated,
+    check_definite,
+    checked_form,
     is_regular,
     learned_priors,
     restarted,
@@ -59,8 +61,8 @@ class GaussianMixtureModel(MixtureModel):
     init : callable
         ``init(X, n_components, random, weight)`` returns responsibilities,
         (n_samples, n_components).
-    weights_init, means_init : array-like or None
-        Weights and means of a start, if given; see the estimators.
+    weights_init, means_init, precisions_init : array-like or None
+        Weights, means and precisions of a start, if given; see the estimators.
     reg_covar : float or "auto"
         Variance added to the samples in the statistics; see `floors` for "auto".
     is_wishart : bool
@@ -90,6 +92,7 @@ class GaussianMixtureModel(MixtureModel):
         init=None,
         weights_init=None,
         means_init=None,
+        precisions_init=None,
         reg_covar=1e-6,
         is_wishart=False,
         learned=(),
@@ -105,6 +108,7 @@ class GaussianMixtureModel(MixtureModel):
         self.covariance, self.reg_covar = family.covariance, reg_covar
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
         self.weights_init, self.means_init = weights_init, means_init
+        self.precisions_init = precisions_init
 
     def _forget(self):
         super()._forget()
@@ -114,7 +118,7 @@ class GaussianMixtureModel(MixtureModel):
     def resized(self, n_components):
         model = super().resized(n_components)
         model.covariance = model.family.covariance
-        model.weights_init = model.means_init = None
+        model.weights_init = model.means_init = model.precisions_init = None
         return model
 
     # -- data ------------------------------------------------------------------------
@@ -180,7 +184,8 @@ class GaussianMixtureModel(MixtureModel):
             tables = self.prepare(start, hyper).tables
             start = self._best(gapped, responsibilities, hyper, scale, tables)
         self._check(start)
-        return self._with_given(start, hyper, weights, means)
+        precisions = self._given_precisions()
+        return self._with_given(start, hyper, weights, means, precisions)
 
     def complete_rows(self, X, weight, hyper):
         rows = np.asarray(X, dtype=self.dtype, order="C")
@@ -188,15 +193,36 @@ class GaussianMixtureModel(MixtureModel):
             return rows
         return impute(rows, weight, self.covariance.products, hyper.mean)
 
-    def _with_given(self, start, hyper, weights, means):
-        """Return a start with given weights and means, which may be None."""
+    def _given_precisions(self):
+        """Return ``precisions_init`` in the form of the covariance type, or None."""
+        given, kind, name = self.precisions_init, self.covariance, "precisions_init"
+        if given is None:
+            return None
+        shape = np.shape(kind.default_prior(np.eye(self.n_features)))
+        shape = shape if kind.is_common else (self.n_components, *shape)
+        precisions = checked_form(given, shape, name)
+        check_definite(precisions, kind.products, name)
+        widths = precisions
+        if kind.products:
+            widths = np.diagonal(precisions, axis1=-2, axis2=-1)
+        check_variances(widths, self.dtype, f"{name} has values")
+        return precisions
+
+    def _with_given(self, start, hyper, weights, means, precisions):
+        """Return a start with given parameters, each of which may be None."""
         if weights is not None:
             prior = self.weights.prior(hyper.weight_concentration)
             total = self.weights.counts(start.weights - prior).sum()
             weights = prior + self.weights.counted(total * weights)
             start = replace(start, weights=weights)
-        if means is not None:
-            usual = self.usual(start)._replace(means=means - hyper.origin)
+        if means is not None or precisions is not None:
+            usual = self.usual(start)
+            if means is not None:
+                usual = usual._replace(means=means - hyper.origin)
+            if precisions is not None:
+                covariances = self.covariance.scale(precisions)
+                scale = covariances * self.covariance.widened(usual.freedom)
+                usual = usual._replace(inverse_scale=scale)
             start = replace(start, components=self.family.natural(*usual[:4]))
         return start
 

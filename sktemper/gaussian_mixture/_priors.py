@@ -149,26 +149,36 @@ class Priors(NamedTuple):
                 _variances(prior), self.dtype, "X has features with a variance"
             )
             return freedom * prior if settings.priors == "learned" else prior
-        prior = check_array(
-            np.atleast_1d(settings.covariance_prior), dtype=np.float64, ensure_2d=False
-        ).reshape(np.shape(settings.covariance_prior))
-        if prior.shape != np.shape(default):
-            raise ValueError(
-                f"The parameter '{settings.covariance_type} covariance_prior' should "
-                f"have the shape of {np.shape(default)}, but got {prior.shape}"
-            )
+        name = f"{settings.covariance_type} covariance_prior"
+        prior = checked_form(settings.covariance_prior, np.shape(default), name)
         if (_variances(prior) > 0).all():
             check_variances(
                 _variances(prior), self.dtype, "covariance_prior has variances"
             )
-        matrix = prior if prior.ndim == 2 else np.diag(np.atleast_1d(prior))
-        symmetric = np.allclose(matrix, matrix.T)
-        if not symmetric or not (np.linalg.eigvalsh(matrix) > 0).all():
-            what = "symmetric, positive-definite" if prior.ndim == 2 else "positive"
-            raise ValueError(
-                f"'{settings.covariance_type} covariance_prior' should be {what}"
-            )
+        check_definite(prior, prior.ndim == 2, name)
         return prior
+
+
+def checked_form(given, shape, name):
+    """Return covariances or precisions as a valid array of a shape."""
+    found = check_array(
+        np.atleast_1d(given), dtype=np.float64, ensure_2d=False, allow_nd=True
+    ).reshape(np.shape(given))
+    if found.shape != shape:
+        raise ValueError(
+            f"The parameter '{name}' should have the shape of {shape}, but got "
+            f"{found.shape}"
+        )
+    return found
+
+
+def check_definite(found, are_matrices, name):
+    """Raise unless covariances or precisions are symmetric and positive-definite."""
+    values = np.linalg.eigvalsh(found) if are_matrices else found
+    symmetric = not are_matrices or np.allclose(found, np.swapaxes(found, -1, -2))
+    if not (symmetric and (values > 0).all()):
+        what = "symmetric, positive-definite" if are_matrices else "positive"
+        raise ValueError(f"'{name}' should be {what}")
 
 
 def _variances(covariance):

@@ -357,6 +357,7 @@ def start_and_floor(settings, dtype):
         "init": functools.partial(from_distinct, start, is_scaled),
         "weights_init": settings.weights_init,
         "means_init": settings.means_init,
+        "precisions_init": settings.precisions_init,
         "reg_covar": reg_covar,
     }
 
