@@ -69,6 +69,7 @@ def test_the_best_of_the_fits_is_kept(lda):
         several = clone(lda).set_params(n_init=3, random_state=seed).fit(X)
         assert_same_fit(several, best(fits, X))
         assert several.lower_bound(X) == max(bounds)
+        assert several.start_bounds_ == bounds and fits[0].start_bounds_ == []
     assert winners != {0}  # otherwise keeping the first fit would pass
 
 

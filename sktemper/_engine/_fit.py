@@ -409,16 +409,18 @@ class _Fit:
 
     def best(self, runs, n_runs):
         """Fit all runs and commit the best; after an error, the best completed run."""
-        best, best_bound = None, -math.inf
+        best, bounds = None, []
         for number, run in enumerate(runs, 1):
             try:
                 self.run(run)
                 bound = self.problem.bound(*run.state.parameters)
                 self.hooks.log("fit %d of %d: lower bound %.10g", number, n_runs, bound)
-                if best is None or bound > best_bound:
-                    best, best_bound = run, bound
+                if best is None or bound > max(bounds):
+                    best = run
+                bounds.append(bound)
             finally:
                 if best is not None:
+                    best.state.start_bounds = tuple(bounds)
                     self._commit(best)
         return best
 

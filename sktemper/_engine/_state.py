@@ -340,6 +340,8 @@ class State:
         Whether a plan of passes was finished, so that components keep their order.
     choices : object
         What the caller decided before the fit, such as the names of columns.
+    start_bounds : tuple of float
+        Lower bounds of all completed runs, of which this is the best.
     """
 
     globals_: Any
@@ -360,6 +362,7 @@ class State:
     plain_is_better: bool = False
     is_ordered: bool = False
     choices: Any = None
+    start_bounds: tuple = ()
 
     @property
     def parameters(self):

@@ -147,18 +147,22 @@ def writable(value):
     return value
 
 
+def defaults_of(estimator):
+    """Return the defaults of parameters, which a pickle may lack if they are newer."""
+    signature = inspect.signature(type(estimator).__init__).parameters.values()
+    return {p.name: p.default for p in signature if p.default is not p.empty}
+
+
 def check_loaded(estimator):
     """Raise if the fit does not match the model of its parameters."""
     state = estimator.state_
-    signature = inspect.signature(type(estimator).__init__).parameters.values()
-    defaults = {p.name: p.default for p in signature if p.default is not p.empty}
     with refusing_damage(estimator):
         if state.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype is {state.dtype}")
         if estimator.n_features_in_ != state.n_features:
             raise ValueError(f"n_features_in_ is {estimator.n_features_in_}")
         settings = estimator._settings().replaced(
-            **defaults | (state.fixed or estimator._fixed())
+            **defaults_of(estimator) | (state.fixed or estimator._fixed())
         )
         model = estimator._make_model(settings, state.n_features, state.dtype)
         model.check(state.globals_, state.hyper)

@@ -44,6 +44,7 @@ from ._choices import (
     VersionWarning,
     check_loaded,
     choices_of,
+    defaults_of,
     hyper_of_predictions,
     package_version,
     refusing_damage,
@@ -719,6 +720,11 @@ class TemperedEstimator(
         return self._state().progress.steps
 
     @property
+    def start_bounds_(self) -> list[float]:
+        """Lower bounds at T=1 of the ``n_init`` fits, if these were several."""
+        return list(self._state().start_bounds)
+
+    @property
     def n_samples_seen_(self) -> int:
         """Total number of rows in the batches of all steps."""
         return self._state().progress.samples
@@ -868,8 +874,7 @@ class TemperedEstimator(
                 )
             )
         state = {k: v for k, v in state.items() if k not in OF_PICKLES}
-        state = with_choices(state)
-        super().__setstate__(state)
+        super().__setstate__(defaults_of(self) | with_choices(state))
         if "state_" in state:
             self._warned, self._loaded, self._ready = {}, True, ReadyModel()
             check_loaded(self)
