@@ -68,6 +68,30 @@ def test_words_are_in_the_order_of_a_column(data, by):
         assert sorted(words["word"].astype(int)) == list(range(40))
 
 
+def test_clusters_are_named_by_a_function_of_words_and_texts():
+    X, names = [[3, 0, 1], [4, 0, 1], [0, 5, 1], [0, 4, 1]], ["cat", "stone", "the"]
+    calls, texts = [], ["a cat", "cats", "stones", "a stone"]
+
+    def labeller(words, texts):
+        calls.append((words, texts))
+        return words[0].upper()
+
+    given = X, [[0.2, 0.8], [0.9, 0.0], [0.0, 0.3], [0.1, 0.7]], names, 2
+    table = cluster_words(*given, documents=texts, labeller=labeller)
+    assert table["label"].tolist() == ["CAT", "CAT", "STONE", "STONE"]
+    assert calls == [
+        (["cat", "the"], ["cats", "a cat"]),
+        (["stone", "the"], ["a cat", "a stone"]),
+    ]
+    cluster_words(*given, labeller=labeller)
+    assert calls[-1] == (["stone", "the"], [])
+    assert "label" not in cluster_words(*given, documents=texts)
+    with pytest.raises(ValueError, match="documents must have one text for"):
+        cluster_words(*given, documents=texts[:3], labeller=labeller)
+    with pytest.raises(TypeError, match="labeller must be callable, got 'gpt'"):
+        cluster_words(*given, labeller="gpt")
+
+
 def test_probabilities_of_one_and_labels_give_the_same_table(data):
     counts, labels, _ = data
     frame = pd.DataFrame(counts.toarray(), columns=[f"w{v}" for v in range(40)])

@@ -113,6 +113,24 @@ def test_topic_words_are_correct_at_each_slider_position(lda, X, names, tmp_path
     np.testing.assert_allclose(data["prevalence"], first["prevalence"], atol=1e-6)
 
 
+def test_topics_have_the_names_that_a_function_gives(lda, X, names, texts, tmp_path):
+    calls = []
+
+    def labeller(words, texts):
+        calls.append((words, texts))
+        return f"topic of {words[0]}"
+
+    path = topic_report(
+        lda, X, names, texts, tmp_path / "a.html", labeller=labeller, n_documents=2
+    )
+    data = data_of(path)
+    assert data["labels"] == [f"topic of {words[0]}" for words, _ in calls]
+    for k, (words, found) in enumerate(calls):
+        assert len(words) == 6 and len(found) == 2
+        first, _ = data["documents_of_topics"][k]
+        assert found[0] == texts[data["documents"][first]["row"]]
+
+
 def test_topics_of_words_follow_from_bayes_theorem(lda, X, names, tmp_path):
     data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html"))
     assert data["words"] == names.tolist()

@@ -60,6 +60,23 @@ def test_a_table_of_topics_has_the_top_words(lda, counts):
     np.testing.assert_allclose(prevalence, lda._prevalence(counts), atol=0.02)
 
 
+def test_topics_are_named_by_a_function_of_words_and_texts(lda, counts):
+    texts = [f"text {row}" for row in range(counts.shape[0])]
+    top = lda.top_documents(counts, 10)
+
+    def labeller(words, texts):
+        return f"{words[0]}: {texts[0]}" if texts else words[-1]
+
+    table = lda.topics(n_words=3, X=counts, documents=texts, labeller=labeller)
+    for k, part in table.groupby("topic"):
+        first = top[top["topic"] == k]["document"].iloc[0]
+        assert set(part["label"]) == {f"{part['word'].iloc[0]}: text {first}"}
+    table = lda.topics(n_words=3, labeller=labeller)
+    assert table["label"][:3].tolist() == [table["word"][2]] * 3
+    with pytest.raises(ValueError, match="pass X, too"):
+        lda.topics(documents=texts, labeller=labeller)
+
+
 def test_relevance_ranks_by_lift(lda):
     table = lda.topics(WORDS, 60, relevance=0.0)
     for _, topic in table.groupby("topic"):

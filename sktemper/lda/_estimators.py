@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self, Unpack
@@ -53,12 +53,12 @@ from .._utils._arguments import (
     positive_int,
     refuse,
 )
-from .._utils._frames import data_frame, frame_library
+from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_counts, check_prior, check_sparse
-from .._utils._words import MOST_UNKNOWN
+from .._utils._words import MOST_UNKNOWN, check_documents, made_labels
 from ..model import Powers, Request
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -879,6 +879,8 @@ class TemperedLDA(TemperedEstimator):
         *,
         X: DataLike | None = None,
         relevance: Float = 1.0,
+        documents: Sequence | None = None,
+        labeller: Callable | None = None,
         output: Literal["pandas", "polars"] = "pandas",
     ) -> DataFrame:
         r"""Return the topics as a table with a row for each word of each topic.
@@ -899,6 +901,12 @@ class TemperedLDA(TemperedEstimator):
             its probability in the whole corpus.  1 ranks by probability, as `top_words`
             does, and 0 by lift, which prefers rare words.  Values near 0.6 made topics
             easiest to name for people [1]_.
+        documents : sequence of str of shape (n_samples,), default=None
+            Texts of the rows of ``X``, for the ``labeller``.
+        labeller : callable, default=None
+            Function that names a topic, for instance by a language model.  It is called
+            as ``labeller(words, texts)`` with two lists of str: the words of the topic,
+            and as many of ``documents``, in which it has the largest weight.
         output : {"pandas", "polars"}, default="pandas"
             The library of the data frame.
 
@@ -910,7 +918,7 @@ class TemperedLDA(TemperedEstimator):
             probability in the corpus; "relevance"; and "prevalence", the topic's share
             of the tokens of ``X`` or else of the training data.  With ``X`` also
             "coherence", `sktemper.metrics.npmi_coherence` of the ``n_words`` most
-            probable words of the topic.
+            probable words of the topic.  With ``labeller`` also "label".
 
         Raises
         ------
@@ -971,6 +979,16 @@ class TemperedLDA(TemperedEstimator):
             best = np.argsort(-weight, axis=1, kind="stable")[:, : max(n_words, 2)]
             coherence = npmi_coherence(best, X, n_words=max(n_words, 2))
             columns["coherence"] = coherence[topic]
+        weights = None
+        if documents is not None:
+            if X is None:
+                raise ValueError("documents are the texts of X: pass X, too.")
+            check_same_rows(X=X, documents=documents)
+            weights = self.transform(X)
+            documents = check_documents(documents, len(weights))
+        if labeller is not None:
+            given = names[order], weights, documents, n_words
+            columns["label"] = np.array(made_labels(labeller, *given))[topic]
         return data_frame(output, columns)
 
     def top_documents(

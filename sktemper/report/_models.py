@@ -51,6 +51,8 @@ class Facts:
     by_tfidf : bool
         Whether labels have the words with the largest class TF-IDF, and the page
         initially ranks words by it, instead of by relevance.
+    labels : list of str or None
+        Labels of the topics, if they are not made of words.
     """
 
     names: list
@@ -62,6 +64,7 @@ class Facts:
     coherence: np.ndarray
     numbers: np.ndarray
     by_tfidf: bool = False
+    labels: list | None = None
 
     @cached_property
     def in_corpus(self):
@@ -91,8 +94,13 @@ class Facts:
         return (joint / self.in_corpus[words]).T
 
     def label(self, k, n_words=3):
-        """Return the label of a topic, which consists of its most relevant words."""
-        return " ".join(self.names[v] for v in self._best_words[k][:n_words])
+        """Return the label of a topic: the given one, or its most relevant words."""
+        if self.labels is not None:
+            return self.labels[k]
+        return " ".join(self.words(k, n_words))
+
+    def words(self, k, n_words):
+        return [self.names[v] for v in self._best_words[k][:n_words]]
 
     @cached_property
     def _best_words(self):

@@ -1,6 +1,7 @@
 """Interactive page that shows the topics of a fitted model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from .._utils._dates import as_dates
 from .._utils._extras import missing_packages
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
+from .._utils._words import check_documents, made_labels
 from ._documents import ShownTexts, shown_documents
 from ._figures import line_figure, map_figure
-from ._models import find_interface
+from ._models import MOST_IN_LABEL, find_interface
 from ._page import check_path, render_page, write_page
 from ._tables import group_table, line_table, word_tables
 
@@ -42,23 +44,6 @@ def check_length(values, n_rows, name):
     if values.shape != (n_rows,):
         raise ValueError(f"{message}, got shape {values.shape}.")
     return values
-
-
-def check_documents(documents, n_rows):
-    if documents is None:
-        return None
-    if isinstance(documents, str):
-        raise ValueError("documents must be a sequence of str, got one str.")
-    documents = list(documents)
-    if len(documents) != n_rows:
-        raise ValueError(
-            f"documents must have one text for each of the {n_rows} rows of X, got "
-            f"{len(documents)}."
-        )
-    for number, text in enumerate(documents):
-        if not isinstance(text, str):
-            raise TypeError(f"documents[{number}] must be a str, got {text!r}.")
-    return documents
 
 
 # -- rows of word counts ---------------------------------------------------------------
@@ -129,6 +114,7 @@ def topic_report(
     document_names: ArrayLike | None = None,
     dates: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    labeller: Callable | None = None,
     n_words: Int = 30,
     n_documents: Int = 10,
     title: str = "Topics",
@@ -171,6 +157,10 @@ def topic_report(
     groups : array-like of shape (n_samples,), default=None
         Name of the group of each document, for a table of prevalence by group.  The 30
         groups with the most tokens are shown.
+    labeller : callable, default=None
+        Function that names a topic, for instance by a language model.  It is called as
+        ``labeller(words, texts)`` with two lists of str: the words of the topic, and
+        the ``n_documents`` of ``documents`` with its largest weight.  None takes words.
     n_words : int, default=30
         Number of shown words of each topic.
     n_documents : int, default=10
@@ -246,6 +236,10 @@ def topic_report(
 
     texts = ShownTexts(documents, names, vectorizer)
     facts = model.facts(X, rows, feature_names)
+    if labeller is not None:
+        words = [facts.words(k, MOST_IN_LABEL) for k in range(len(facts.numbers))]
+        given = words, facts.doc_topic, documents
+        facts = replace(facts, labels=made_labels(labeller, *given, n_documents))
     data = {
         "title": str(title),
         "n_words": n_words,

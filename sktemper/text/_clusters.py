@@ -1,16 +1,23 @@
 """Words that describe clusters of documents."""
 
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import _num_samples, check_consistent_length, column_or_1d
 
 from .._utils._arguments import positive_int
 from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Int
-from .._utils._words import PRIOR_TOKENS, check_names, class_idf
+from .._utils._words import (
+    PRIOR_TOKENS,
+    check_documents,
+    check_names,
+    class_idf,
+    made_labels,
+)
 
 #: Columns of the table by which words may be ranked.
 RANKED_BY = ("class_tfidf", "lift", "weight")
@@ -71,6 +78,8 @@ def cluster_words(
     n_words: Int = 10,
     *,
     by: Literal["class_tfidf", "lift", "weight"] = "class_tfidf",
+    documents: Sequence | None = None,
+    labeller: Callable | None = None,
     output: Literal["pandas", "polars"] = "pandas",
 ) -> DataFrame:
     """Return a table of the words that describe clusters of documents.
@@ -93,6 +102,12 @@ def cluster_words(
         Number of words of each cluster.
     by : {"class_tfidf", "lift", "weight"}, default="class_tfidf"
         Column of the table by which words are ranked.
+    documents : sequence of str of shape (n_samples,), default=None
+        Texts for the ``labeller``.
+    labeller : callable, default=None
+        Function that names a cluster, for instance by a language model.  It is called
+        as ``labeller(words, texts)`` with two lists of str: the words of the cluster,
+        and as many of ``documents``, of the largest membership.
     output : {"pandas", "polars"}, default="pandas"
         Library of the data frame.
 
@@ -111,7 +126,8 @@ def cluster_words(
         - "lift", this share divided by the word's share of all tokens, where one token
           with the distribution of the corpus is added to the cluster;
         - "class_tfidf", see `class_tfidf`;
-        - "prevalence", the share of the cluster in all tokens.
+        - "prevalence", the share of the cluster in all tokens;
+        - "label", the name of the cluster, if a ``labeller`` is given.
 
     Raises
     ------
@@ -136,6 +152,8 @@ def cluster_words(
     frame_library(output)
     if by not in RANKED_BY:
         raise ValueError(f"by must be one of {list(RANKED_BY)}, got {by!r}.")
+    check_same_rows(X=X, documents=documents)
+    documents = check_documents(documents, _num_samples(X))
     counts = _counts_of_clusters(X, memberships)
     if feature_names is None:
         feature_names = getattr(X, "columns", range(counts.shape[1]))
@@ -159,16 +177,18 @@ def cluster_words(
     order = np.argsort(-columns[by][filled], axis=1, kind="stable")[:, :n_words]
     cluster = np.repeat(filled, n_words)
     places = cluster, order.ravel()
-    return data_frame(
-        output,
-        {
-            "cluster": cluster,
-            "rank": np.tile(np.arange(1, n_words + 1), len(filled)),
-            "word": names[places[1]].astype(str),
-            **{name: values[places] for name, values in columns.items()},
-            "prevalence": (tokens / tokens.sum())[cluster],
-        },
-    )
+    table = {
+        "cluster": cluster,
+        "rank": np.tile(np.arange(1, n_words + 1), len(filled)),
+        "word": names[places[1]].astype(str),
+        **{name: values[places] for name, values in columns.items()},
+        "prevalence": (tokens / tokens.sum())[cluster],
+    }
+    if labeller is not None:
+        weights = sparse.csc_array(_memberships(memberships))[:, filled]
+        labels = made_labels(labeller, names[order], weights, documents, n_words)
+        table["label"] = np.repeat(labels, n_words)
+    return data_frame(output, table)
 
 
 def _counts_of_clusters(X, memberships):

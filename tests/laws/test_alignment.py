@@ -137,7 +137,8 @@ def case(name):
         function = public(name)
         if name != "cluster_words":
             function = functools.partial(function, fitted(model))
-        return function, {"X": X}
+        given = {} if name != "cluster_words" else {"memberships": rows("memberships")}
+        return function, {"X": X} | given
     if owner == "TemperedMultinomialMixture":
         model = sktemper.AnnealedMultinomialMixture(2, max_iter=2).fit(words())
         return getattr(model, method), {"X": words()}
