@@ -526,6 +526,8 @@ class Problem:
     labels : ndarray or None
         Labels of rows: known components, or cells of covariates, see
         `Options.labelled_globals`.
+    power : float
+        Power of the likelihood of each row, which tempers the model, not the search.
     ascents : list
         Cache of `ascent_on` for this model, these data, weights and labels.
 
@@ -543,6 +545,7 @@ class Problem:
     total_samples: int | None = None
     validation: Any = None
     labels: Any = None
+    power: float = 1.0
     ascents: list = field(default_factory=list)
     critical: LastCall = field(default_factory=LastCall, init=False)
 
@@ -552,10 +555,18 @@ class Problem:
         return self.total_samples or len(self.rows)
 
     @functools.cached_property
+    def row_weight(self):
+        """Weights of the rows times the power of the likelihood; None if all are 1."""
+        weight = self.sample_weight
+        if self.power == 1.0:
+            return weight
+        return self.power * (np.ones(len(self.data)) if weight is None else weight)
+
+    @functools.cached_property
     def sample(self):
         """Rows from which the start of a fit is computed, and their weights."""
         X, rows = self.data.sample(self.model.max_start_rows)
-        weight = self.sample_weight
+        weight = self.row_weight
         return X, None if weight is None else weight[rows]
 
     @property
@@ -681,14 +692,14 @@ class Problem:
         The term of the rows is multiplied by ``scale``, if they represent more rows.
         """
         prepared = self.model.prepare(globals_, hyper)
-        if self.sample_weight is None and self.labels is None:
+        if self.row_weight is None and self.labels is None:
             local_bound = self.sum(_bound, prepared, rows)
         else:
             local_bound = self.weighted_sum(self.row_bounds(prepared, rows), rows)
         return float(scale * local_bound + self.model.global_bound(globals_, hyper))
 
     def weighted_sum(self, values, rows=None):
-        weight = self.sample_weight
+        weight = self.row_weight
         if weight is not None:
             values = values * (weight if rows is None else weight[rows])
         return values.sum()
@@ -733,8 +744,8 @@ class Problem:
         units, row_weight, powers = inputs.units_per_row, None, inputs.powers
         if units is not None:
             ends = np.concatenate([[0], np.cumsum(units)])
-        if self.sample_weight is not None:
-            row_weight = self.sample_weight[rows]
+        if self.row_weight is not None:
+            row_weight = self.row_weight[rows]
             by_unit = row_weight if units is None else np.repeat(row_weight, units)
             powers = powers._replace(statistics=powers.statistics * by_unit)
         are_common = not any(map(np.ndim, powers))

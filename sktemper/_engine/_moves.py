@@ -274,7 +274,7 @@ class _Trials:
 
     def __init__(self, problem, state, least_gain=0.0):
         self.least_gain = least_gain
-        rows, weight = problem.rows, problem.sample_weight
+        rows, weight = problem.rows, problem.row_weight
         self.problem, self.model = problem, problem.model
         self.scale = problem.total / len(rows)
         rows = rows.counted(weight)
@@ -407,7 +407,7 @@ class _Trials:
         """Return the rows of a part, their block, and their weights or None."""
 
         def taken(_):
-            part, weight = self.rows, self.problem.sample_weight
+            part, weight = self.rows, self.problem.row_weight
             if most < len(part):
                 random = generator(seed, number, Purpose.PARTS)
                 part = Rows(part).some(most, random)
@@ -476,7 +476,7 @@ class _Trials:
 
     def _bounds(self, state, rows):
         """Return the rows' terms of the lower bound, and the parameters' term."""
-        model, weight = self.model, self.problem.sample_weight
+        model, weight = self.model, self.problem.row_weight
         scale, ascent = self._scale_of(rows), ascent_on(self.problem, rows, state.hyper)
         row_scale = scale if weight is None else scale * weight[rows]
         if ascent is not None:
@@ -586,7 +586,7 @@ class _Trials:
 
     def _scale_of(self, rows):
         """Return the factor that scales sums over some rows to all rows."""
-        weight = self.problem.sample_weight
+        weight = self.problem.row_weight
         if weight is None:
             return self.scale * (len(self.all_rows) / len(rows))
         counted = self.all_rows.at(slice(None))

@@ -68,7 +68,7 @@ def _ascent_on(problem, rows, hyper):
     if n_sections > 1 and not data.parts[0].is_view(model, rows):
         if len(rows) * data.values_per_row > MOST_COPIED:
             return None
-    weight = problem.sample_weight
+    weight = problem.row_weight
     weight = None if weight is None else weight[rows]
     ascent = model.ascent(data.take(model, rows), hyper, weight)
     if ascent is not None:
@@ -497,7 +497,7 @@ def early_passes(problem, policies, state):
         return rows, 0
     n_early = max(SHARE_OF_EARLY * len(rows), FEWEST_EARLY)
     n_early = max(n_early, n_products(model, problem.data, 1))
-    n_rows, weight = len(rows), problem.sample_weight
+    n_rows, weight = len(rows), problem.row_weight
     if weight is not None:  # as many rows of equal weights tell as much
         n_rows = np.sum(weight) ** 2 / np.square(weight).sum()
     is_large = 2 * n_early <= n_rows
