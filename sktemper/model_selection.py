@@ -618,7 +618,90 @@ def temperature_path(
     random_state: Seed = None,
     verbose: Int = 0,
 ) -> TemperaturePath:
-    """Docs."""
+    r"""Return the clusters of data over temperatures of the model.
+
+    A mixture needs several components for a cluster whose shape is not that of a
+    component.  If the likelihood has a power below 1, data count as fewer rows, which
+    do not show such details.  The mixture is fitted at the powers 1, 1/2, 1/4, ... until
+    one cluster is left, and the persistent partition is the one with which the
+    partitions of all other levels agree most.
+
+    Parameters
+    ----------
+    estimator : object
+        A mixture, such as `sktemper.AnnealedGaussianMixture`, fitted or not.  It is
+        cloned, and not changed.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Data for a fit.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Number of times that each sample counts.
+    n_jobs : int, default=None
+        Number of threads, which fit levels at the same time; None is 1 unless in a
+        `joblib.parallel_config`.  Results do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the levels after the first, which has that of the estimator.
+    verbose : int, default=0
+        Whether to log a line for each level to the logger "sktemper".
+
+    Returns
+    -------
+    path : TemperaturePath
+        The persistent partition, its agreement with the others, the separation of
+        clusters, and the partition and the fit of each level.
+
+    Raises
+    ------
+    ValueError
+        If data, weights or parameters of the estimator are invalid.
+
+    See Also
+    --------
+    sktemper.plotting.TemperaturePathDisplay : Picture of the path.
+    bootstrap_n_components : How often fits find each number of components.
+
+    Notes
+    -----
+    The posterior of a likelihood with the power :math:`\zeta = a / (a + n)` is nearly
+    that of a model which is true only up to a small distance, the coarsened posterior
+    [1]_; a is the number of rows from which on details of the model are not trusted.
+    No a suits all data, therefore all are tried.  The first level is the fit of the
+    estimator; the others keep its covariance type and kinds of columns.  They start
+    independently of each other, with k-means if that is the start of the mixture, and
+    are not annealed, because chance should not make levels agree.  A level draws at
+    most four times as many samples as its power leaves, but at least 500.
+
+    The separation is tested by the dip [2]_ of the log odds of clusters: each against
+    the others, and each node of the tree that joins clusters which overlap.  Among as
+    many samples on both sides, those nearest to even odds, the log odds have a gap if
+    clusters are separated, and one mode if a single cluster was divided.  A number n
+    of samples counts as 300 n / (300 + n), and the separation is relative to what 5 %
+    of data sets from one uniform distribution exceed, for the number of comparisons.
+    If it is at most 1, ``agreement_`` is 0: the labels divide a continuum.  Clusters
+    that overlap have no gap either.
+
+    Many small Gaussian clusters are joined: prefer the estimator's own fit if you know
+    that clusters have the distribution of its components.
+
+    References
+    ----------
+    .. [1] J. Miller, D. Dunson, "Robust Bayesian inference via coarsening", Journal of
+       the American Statistical Association, 2019.
+    .. [2] J. Hartigan, P. Hartigan, "The dip test of unimodality", Annals of
+       Statistics, 1985.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> from sktemper.model_selection import temperature_path
+    >>> random = np.random.default_rng(0)
+    >>> X = random.gamma(2.0, size=(600, 2))  # no Gaussians
+    >>> X[300:] += 9.0
+    >>> mixture = AnnealedGaussianMixture(10, random_state=0)
+    >>> path = temperature_path(mixture, X, random_state=0)
+    >>> path.n_clusters_, path.separation_ > 1.0
+    (2, True)
+    """
     _check_mixture_class(estimator)
     base = clone(estimator).fit(X, sample_weight=sample_weight)
     first = base.predict_proba(X)

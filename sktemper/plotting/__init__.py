@@ -7,7 +7,12 @@ from ._fits import (
     TemperatureDisplay,
     TrainingCurveDisplay,
 )
-from ._mixtures import ClassProfilesDisplay, ComponentsDisplay, MixtureEllipsesDisplay
+from ._mixtures import (
+    ClassProfilesDisplay,
+    ComponentsDisplay,
+    MixtureEllipsesDisplay,
+    TemperaturePathDisplay,
+)
 from ._shares import (
     TopicEffectsDisplay,
     TopicPrevalenceDisplay,
@@ -30,6 +35,7 @@ __all__ = [
     "NumberOfComponentsDisplay",
     "StreamDisplay",
     "TemperatureDisplay",
+    "TemperaturePathDisplay",
     "TopicEffectsDisplay",
     "TopicMapDisplay",
     "TopicPrevalenceDisplay",
