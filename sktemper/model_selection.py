@@ -1,4 +1,4 @@
-"""Splits of users' items, and the bootstrap and the evidence of mixtures."""
+"""Splits of users' items, and the bootstrap, evidence and temperatures of mixtures."""
 
 import warnings
 from dataclasses import dataclass, field, replace
@@ -25,6 +25,7 @@ from ._utils._arguments import (
     refuse,
 )
 from ._utils._docstrings import completed_by
+from ._utils._evidence import MOST_EVIDENCE
 from ._utils._frames import check_same_rows
 from ._utils._notices import logger
 from ._utils._results import copy_fit
@@ -546,9 +547,6 @@ def _profile_means(estimator, X, weight, seed, table, shares):
 
 
 # -- path of temperatures of a mixture -------------------------------------------------
-#: Number of rows of a level: this multiple of the number that its power leaves, but at
-#: least so many.
-MULTIPLE_OF_ROWS, FEWEST_ROWS = 4, 500
 
 
 @dataclass(frozen=True)
@@ -622,8 +620,8 @@ def temperature_path(
 
     A mixture needs several components for a cluster whose shape is not that of a
     component.  If the likelihood has a power below 1, data count as fewer rows, which
-    do not show such details.  The mixture is fitted at the powers 1, 1/2, 1/4, ... until
-    one cluster is left, and the persistent partition is the one with which the
+    do not show such details.  The mixture is fitted at the powers 1, 1/2, 1/4, ...
+    until one cluster is left, and the persistent partition is the one with which the
     partitions of all other levels agree most.
 
     Parameters
@@ -667,8 +665,8 @@ def temperature_path(
     No a suits all data, therefore all are tried.  The first level is the fit of the
     estimator; the others keep its covariance type and kinds of columns.  They start
     independently of each other, with k-means if that is the start of the mixture, and
-    are not annealed, because chance should not make levels agree.  A level draws at
-    most four times as many samples as its power leaves, but at least 500.
+    are not annealed, because chance should not make levels agree.  From more than 600
+    samples, a level draws four times as many as its power leaves, but at least 600.
 
     The separation is tested by the dip [2]_ of the log odds of clusters: each against
     the others, and each node of the tree that joins clusters which overlap.  Among as
@@ -703,76 +701,67 @@ def temperature_path(
     (2, True)
     """
     _check_mixture_class(estimator)
-    base = clone(estimator).fit(X, sample_weight=sample_weight)
-    first = base.predict_proba(X)
-    n_samples, random = len(first), check_random_state(random_state)
-    weight = _check_sample_weight(sample_weight, np.empty((n_samples, 1)))
-    is_counted = weight > 0
-    weight = weight[is_counted] / weight[is_counted].mean()
-    fitted, ended = base._tempered_fits(X, sample_weight), []
+    base, ended = clone(estimator).fit(X, sample_weight=sample_weight), []
+    weight = _check_sample_weight(sample_weight, np.empty((len(base.labels_), 1)))
+    rows, fitted = np.flatnonzero(weight), base._tempered_fits(X, sample_weight)
 
-    def result(mixture, shares):
-        labels = shares.argmax(axis=1)
-        n_clusters, looks = len(np.unique(labels[is_counted])), (0.0, 0)
-        if n_clusters > 1:
-            looks = largest_dip(shares[is_counted])
-        return mixture, labels, n_clusters, looks
+    def level_of(mixture):
+        shares = mixture.predict_proba(X)
+        return mixture, shares.argmax(axis=1), *largest_dip(shares[rows])
 
     def level(draw):
-        number, seed = draw
-        if ended and min(ended) < number:
+        if ended:  # at an earlier level, as threads begin levels in their order
             return None
-        rows, power = _rows_of_level(np.flatnonzero(is_counted), weight, *draw)
-        found = result(*fitted(rows, power, seed))
-        if found[2] == 1:
-            ended.append(number)
+        found = level_of(fitted(*_rows_of_level(rows, weight[rows], *draw)))
+        if _is_one_cluster(found):
+            ended.append(draw)
         return found
 
-    levels = [result(base, first)]
-    if levels[0][2] > 1:
-        n_levels = int(np.log2(is_counted.sum()))
-        seeds = random.randint(MOST_SEED, size=n_levels).tolist()
-        draws = list(enumerate(seeds, 1))
-        levels += _each(level, draws, n_jobs, verbose, lambda all: all[-1][2] == 1)
-    return _path_of(levels, is_counted, weight)
+    levels, random = [level_of(base)], check_random_state(random_state)
+    if not _is_one_cluster(levels[0]):
+        seeds = random.randint(MOST_SEED, size=int(np.log2(len(rows)))).tolist()
+        draws, is_last = enumerate(seeds, 1), lambda found: _is_one_cluster(found[-1])
+        levels += _each(level, draws, n_jobs, verbose, is_last)
+    return _path_of(levels, rows, weight[rows])
+
+
+def _is_one_cluster(level):
+    """Return whether there was nothing to compare in a level of a path."""
+    return level[-1] == 0
 
 
 def _rows_of_level(rows, weight, number, seed):
-    """Return the rows of a level of the path, and the power of their likelihood."""
+    """Return the rows of a level of a path, the power of their likelihood, and a seed.
+
+    The power is larger if there are fewer rows than in the data.
+    """
     share, n_rows = 0.5**number, len(rows)
-    n_drawn = min(n_rows, max(int(MULTIPLE_OF_ROWS * share * n_rows), FEWEST_ROWS))
+    # two levels later, the likelihood of the same number of rows has the power 1
+    n_drawn = min(n_rows, max(int(2**2 * share * n_rows), 2 * MOST_EVIDENCE))
     drawn = np.random.default_rng(seed).permutation(n_rows)[:n_drawn]
     drawn.sort()
-    return rows[drawn], share * weight.sum() / weight[drawn].sum()
+    return rows[drawn], share * weight.sum() / weight[drawn].sum(), seed
 
 
-def _path_of(levels, is_counted, weight):
-    """Return the `TemperaturePath` of mixtures, labels, numbers of clusters and dips."""
-    fits, partitions, numbers, looks = zip(*levels, strict=True)
-    partitions, numbers = np.array(partitions), np.array(numbers)
+def _path_of(levels, rows, weight):
+    """Return the `TemperaturePath` of fits, labels, dips and numbers of comparisons."""
+    fits, partitions, dips, looks = zip(*levels, strict=True)
+    partitions = np.array(partitions)
+    numbers = np.array([len(np.unique(labels[rows])) for labels in partitions])
     many, agreements = np.flatnonzero(numbers > 1), np.full(len(numbers), np.nan)
     level, agreement, separation = 0, 1.0, 0.0
     if len(many):
-        counted = partitions[many][:, is_counted]
-        agreements[many] = [
-            np.mean([_agreement(one, other, weight) for other in counted])
-            for one in counted
-        ]
+        counted, weight = partitions[np.ix_(many, rows)], weight / weight.mean()
+        for place, one in zip(many, counted, strict=True):
+            others = [_agreement(one, other, weight) for other in counted]
+            agreements[place] = np.mean(others)
         level = int(np.nanargmax(agreements))
-        dips, n_looks = zip(*looks, strict=True)
-        separation = float(max(dips) / dip_of_chance(sum(n_looks)))
+        separation = float(max(dips) / dip_of_chance(sum(looks)))
         agreement = float(agreements[level]) if separation > 1.0 else 0.0
+    found = partitions[level], int(numbers[level]), agreement, separation, level
+    temperatures = 2.0 ** np.arange(len(levels))
     return TemperaturePath(
-        partitions[level],
-        int(numbers[level]),
-        agreement,
-        separation,
-        level,
-        2.0 ** np.arange(len(levels)),
-        partitions,
-        numbers,
-        agreements,
-        list(fits),
+        *found, temperatures, partitions, numbers, agreements, list(fits)
     )
 
 

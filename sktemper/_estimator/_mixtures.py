@@ -10,8 +10,6 @@ from sklearn.base import DensityMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 
-from .._engine._data import Problem, data_of
-from .._engine._fit import fit, new_states
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._docstrings import completed_by
 from .._utils._frames import frame_of_rows, is_frame
@@ -19,27 +17,16 @@ from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_prior, check_unmasked
 from ..model import LocalStep, Request
-from ..moves import NoMoves, SplitMergeMoves
-from ..tempering import Untempered
+from ..moves import NoMoves
 from ._choices import choices_of
 from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator
-from ._problems import (
-    ReadyModel,
-    check_rows,
-    training_settings,
-    valid_data,
-    valid_weights,
-    weights_of_rows,
-    workers_for,
-)
+from ._problems import check_rows, tempered_fits, weights_of_rows
 from ._streams import alarms, clear_memory, prevalence, renewals
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
-#: Moves of fits to a power of the likelihood.
-FEW = SplitMergeMoves(patience=3)
 #: Largest number of samples that numpy can draw.
 MOST_DRAWN = np.iinfo("l").max
 
@@ -469,45 +456,7 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         other = new_estimator(clone(self), random_state=seed, **same)
         return other.fit(X, sample_weight=sample_weight)
 
-    def _tempered_fits(self, X, sample_weight):
-        """Return a function that fits the mixture again to a power of the likelihood.
-
-        What this fit has chosen from all rows, such as the covariance type and the
-        kinds of columns, stays.  There is no annealing, and moves end soon.
-
-        Returns
-        -------
-        fitted : callable
-            ``fitted(rows, power, seed)`` fits to some rows from a new start.  It
-            returns a mixture, and the responsibilities of all rows.
-        """
-        data = valid_data(self, X)
-        weight = valid_weights(self, data, sample_weight)
-        ones = np.ones(len(data)) if weight is None else weight
-        training = training_settings(self)._replace(tempering=Untempered(), moves=FEW)
-
-        def fitted(rows, power, seed):
-            model, part = self._new_model(), data
-            if len(rows) < len(data):
-                part = data_of(data.rows(rows), lambda X: X)
-            of_rows = None if weight is None else weight[rows]
-            workers = workers_for(self.n_jobs, model, part, is_fit=True)
-            problem = Problem(model, part, workers, of_rows, power=power)
-            starts = new_states(problem, 1, seed, self.state_.fixed)
-            run = fit(problem, training, starts)
-            other = copy_fit(self, {"_ready": ReadyModel()}, random_state=seed)
-            other._install(run.state, run.policies)
-            whole = Problem(model, data, workers_for(self.n_jobs, model, data))
-            with whole.workers:
-                found = whole.predict(_shares_and_bounds, other._prepared(model))
-                shares, bounds = map(np.concatenate, zip(*found, strict=True))
-            bound = power * (ones * bounds)[rows].sum()
-            bound += model.global_bound(*run.state.parameters)
-            results = shares.argmax(axis=1), float(bound)
-            run.state.choices = replace(run.state.choices, labels_and_bound=results)
-            return other, shares
-
-        return fitted
+    _tempered_fits = tempered_fits
 
     # -- criteria ----------------------------------------------------------------------
     bic, aic = bic, aic
@@ -594,11 +543,6 @@ def _entropy(mixture, X, sample_weight):
     shares = mixture.predict_proba(X).astype(np.float64)
     weight = weights_of_rows(sample_weight, shares)
     return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
-
-
-def _shares_and_bounds(model, block, prepared):
-    step = model.local_step(block, prepared, Request(want=("bound", "local")))
-    return step.local_parameters, step.row_bounds
 
 
 def _labels_and_bounds(model, block, prepared, labels=None):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight
 
 from .._engine._data import Problem, data_of
-from .._engine._fit import TrainingSettings, new_states, plan_fit
+from .._engine._fit import TrainingSettings, fit, new_states, plan_fit
 from .._engine._passes import sections_of
 from .._engine._workers import InlineWorkers, Workers, threads_for
 from .._utils._arguments import check_flag, half_life_of, refuse
@@ -20,13 +20,18 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._dates import checked_times
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn_once
-from .._utils._results import new_estimator
+from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_unmasked, checked_weights
 from ..learning_rates import HalfLife, LearningRate, as_learning_rate
+from ..moves import SplitMergeMoves
 from ..renewals import as_renewals
 from ..schedules import Schedule
+from ..tempering import Untempered
 from ._choices import choices_of, choose
+
+#: Moves of fits to a power of the likelihood.
+FEW = SplitMergeMoves(patience=3)
 
 
 class ReadyModel:
@@ -355,6 +360,38 @@ def times_of_chunk(times, rate, state, n_rows):
             "times: the dates or times of the samples."
         )
     return None
+
+
+def tempered_fits(estimator, X, sample_weight):
+    """Return a function that fits a mixture again to a power of the likelihood.
+
+    What its fit has chosen from all rows, such as the covariance type and the kinds of
+    columns, stays.  There is no annealing, and moves end soon.
+
+    Returns
+    -------
+    fitted : callable
+        ``fitted(rows, power, seed)`` returns a mixture fitted to some rows, given by
+        sorted indices, from a new start.
+    """
+    data = valid_data(estimator, X)
+    weight = valid_weights(estimator, data, sample_weight)
+    training = training_settings(estimator)._replace(tempering=Untempered(), moves=FEW)
+
+    def fitted(rows, power, seed):
+        model, part = estimator._new_model(), data
+        if len(rows) < len(data):
+            part = data_of(data.rows(rows), lambda X: X)
+        workers = workers_for(estimator.n_jobs, model, part, is_fit=True)
+        of_rows = None if weight is None else weight[rows]
+        problem = Problem(model, part, workers, of_rows, power=power)
+        starts = new_states(problem, 1, seed, estimator.state_.fixed)
+        run = fit(problem, training, starts)
+        other = copy_fit(estimator, {"_ready": ReadyModel()}, random_state=seed)
+        other._install(run.state, run.policies)
+        return other
+
+    return fitted
 
 
 def critical_temperatures(

@@ -74,7 +74,7 @@ def bipartitions(shares):
     """
     used = np.unique(shares.argmax(axis=1))
     sides = np.eye(shares.shape[1], dtype=bool)[used]
-    yield from sides[: len(used) if len(used) > 2 else 1]
+    yield from sides[: len(used) - (len(used) <= 2)]
     sizes = shares[:, used].sum(axis=0)
     common = shares[:, used].T @ shares[:, used]
     while len(sides) > 2:
@@ -85,16 +85,16 @@ def bipartitions(shares):
             total[one] += total[other]
         sides, sizes = np.delete(sides, other, 0), np.delete(sizes, other)
         common = np.delete(np.delete(common, other, 0), other, 1)
-        if len(sides) > 1:
-            yield sides[one].copy()
+        yield sides[one].copy()
 
 
 def largest_dip(shares):
     """Return the largest dip between sides of clusters, and the number of looks.
 
     It is the dip of the log odds of a side, among equally many samples on both sides
-    that are nearest to even odds, times the square root of the `effective_rows`.  Noise
-    of one nat makes the log odds of discrete data continuous.
+    that are nearest to even odds, times the square root of the `effective_rows`.  A
+    single cluster has no sides.  Noise of one nat makes the log odds of discrete data
+    continuous.
     """
     tiny, dips = np.finfo(shares.dtype).tiny, []
     noise = np.random.default_rng(0).normal(size=len(shares))
@@ -106,7 +106,7 @@ def largest_dip(shares):
         half = min(place, len(odds) - place)
         near = odds[place - half : place + half]
         dips.append(dip(near) * np.sqrt(effective_rows(len(near))) if half else 0.0)
-    return max(dips), len(dips)
+    return max(dips, default=0.0), len(dips)
 
 
 def dip_of_chance(n_looks):

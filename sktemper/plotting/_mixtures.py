@@ -449,22 +449,14 @@ class TemperaturePathDisplay(Display):
     """Plot of the clusters of a mixture over temperatures of the model.
 
     The upper panel has a bar for each temperature, divided into clusters, with their
-    number above.  A cluster has the colour of the cluster of the persistent partition
-    with which it shares most samples, and the bar of this partition has black edges.
-    The lower panel shows how much each partition agrees with the others.
+    number on the axis above.  The bar of the persistent partition has black edges, and
+    clusters have the colour of the cluster of this partition with which they share most
+    samples.  The lower panel shows how much each partition agrees with the others.
 
     Parameters
     ----------
-    temperatures : ndarray of shape (n_levels,)
-        Temperatures, increasing.
-    partitions : ndarray of int of shape (n_levels, n_samples)
-        Clusters of the samples at each temperature.
-    agreements : ndarray of shape (n_levels,)
-        Mean agreement of each partition with all others, NaN for one cluster.
-    level : int
-        Index of the persistent partition.
-    separation : float
-        Separation of clusters; up to 1, there is no gap between any.
+    path : TemperaturePath
+        Result of `sktemper.model_selection.temperature_path`.
 
     Attributes
     ----------
@@ -491,11 +483,7 @@ class TemperaturePathDisplay(Display):
     >>> plotting.TemperaturePathDisplay.from_path(path)  # doctest: +SKIP
     """
 
-    temperatures: np.ndarray
-    partitions: np.ndarray
-    agreements: np.ndarray
-    level: int
-    separation: float
+    path: Any
 
     @classmethod
     def from_path(cls, path: Any, *, ax: Axes | None = None, **bar_kw: Any) -> Self:
@@ -510,52 +498,44 @@ class TemperaturePathDisplay(Display):
         """
         cls._check(by="from_path")
         require_attribute(path, "temperatures_", "a TemperaturePath")
-        display = cls(
-            temperatures=path.temperatures_,
-            partitions=path.partitions_,
-            agreements=path.agreements_,
-            level=path.level_,
-            separation=path.separation_,
-        )
-        return display.plot(ax, **bar_kw)
+        return cls(path=path).plot(ax, **bar_kw)
 
     def plot(self, ax: Axes | None = None, **bar_kw: Any) -> Self:
         """Draw the bars and the agreement."""
-        upper, lower = self._make_panels(ax, 2, 1, (self._WIDE, self._WIDE / 3))
-        places = np.arange(len(self.temperatures))
-        kept, own = np.unique(self.partitions[self.level], return_inverse=True)
+        upper, lower = self._make_panels(ax, 2, 1, (self._WIDE, self._WIDE / 2**2))
+        path, places = self.path, np.arange(len(self.path.partitions_))
+        kept, own = np.unique(path.labels_, return_inverse=True)
         colours, self.bars_ = topic_colours(range(len(kept))), []
-        for place, partition in enumerate(self.partitions):
+        for place, partition in enumerate(path.partitions_):
             shares, groups = _ordered_shares(partition, own)
             style = {"color": [colours[group] for group in groups]}
-            style["edgecolor"] = "black" if place == self.level else "white"
+            style["edgecolor"] = "black" if place == path.level_ else "white"
             style |= {"bottom": np.cumsum(shares) - shares, **bar_kw}
-            bar = upper.bar(np.full(len(shares), place), shares, **style)
-            upper.text(place, 1.0, len(shares), ha="center", va="bottom")
-            self.bars_.append(bar)
-        (self.line_,) = lower.plot(places, self.agreements, "ko-")
-        found = "gap" if self.separation > 1.0 else "no gap"
-        upper.set_title(f"{found} between clusters: separation {self.separation:.2g}")
-        upper.title.set_position((0.5, 1.0))
-        upper.set(ylabel="Share of samples", ylim=(0, 1))
+            self.bars_.append(upper.bar(np.full(len(shares), place), shares, **style))
+        (self.line_,) = lower.plot(places, path.agreements_, "ko-", clip_on=False)
+        found = "Gap" if path.separation_ > 1.0 else "No gap"
+        upper.set_title(f"{found} between clusters: separation {path.separation_:.2g}")
+        upper.xaxis.set_ticks_position("top")
+        upper.xaxis.set_label_position("top")
+        upper.set_xticks(places, path.numbers_of_clusters_)
+        upper.set(xlabel="Number of clusters", ylabel="Share of samples", ylim=(0, 1))
         upper.yaxis.set_major_formatter(self._percent_formatter())
-        lower.set(xlabel="Temperature of the model", ylabel="Agreement", ylim=(0, 1.05))
-        for panel in (upper, lower):
-            panel.set_xticks(places, [f"{one:g}" for one in self.temperatures])
-            panel.set_xlim(-0.6, len(places) - 0.4)
-        self._open_frame(upper, lower)
+        upper.spines["right"].set_visible(False)
+        lower.set_xticks(places, [f"{one:g}" for one in path.temperatures_])
+        lower.set(xlabel="Temperature of the model", ylabel="Agreement")
+        lower.set(xlim=upper.get_xlim(), ylim=(0, 1))
+        self._open_frame(lower)
         return self
 
 
 def _ordered_shares(partition, own):
     """Return the shares of clusters, and the clusters of another partition they meet.
 
-    They are in the order of these clusters, the largest first among those that meet
-    the same.
+    They are in the order of these clusters.
     """
     _, labels = np.unique(partition, return_inverse=True)
     table = np.zeros((labels.max() + 1, own.max() + 1))
     np.add.at(table, (labels, own), 1.0 / len(own))
-    shares, groups = table.sum(axis=1), table.argmax(axis=1)
-    order = np.lexsort((-shares, groups))
-    return shares[order], groups[order]
+    groups = table.argmax(axis=1)
+    order = np.argsort(groups, kind="stable")
+    return table.sum(axis=1)[order], groups[order]
