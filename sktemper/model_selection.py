@@ -774,7 +774,7 @@ def _agreement(one, other, weight):
         for part in (table, table.sum(axis=0), table.sum(axis=1))
     )
     chance, most = a * b / (total**2 - total), 0.5 * (a + b)
-    return (both - chance) / (most - chance)
+    return min((both - chance) / (most - chance), 1.0) if most > chance else 1.0
 
 
 # -- splits of users' items ------------------------------------------------------------

@@ -12,7 +12,7 @@ NULL_HEIGHT, NULL_RATE = 1.7, 17.0
 
 
 def dip(values):
-    """Return the dip of sorted numbers [1]_.
+    """Return the dip of numbers, of which equal ones count once [1]_.
 
     It is the largest distance between their distribution function and the nearest
     unimodal one.
@@ -22,9 +22,9 @@ def dip(values):
     .. [1] J. Hartigan, P. Hartigan, "The dip test of unimodality", Annals of
        Statistics, 1985.
     """
-    x, counts = np.unique(values, return_counts=True)
-    above = np.cumsum(counts).astype(float)
-    below = above - counts
+    x = np.unique(values)
+    below = np.arange(len(x), dtype=float)
+    above = below + 1.0
     first, last, largest = 0, len(x) - 1, 1.0
     while first < last:
         here = slice(first, last + 1)
@@ -42,7 +42,7 @@ def dip(values):
         if (start, stop) == (0, last - first):
             break
         first, last = first + int(start), first + stop
-    return float(largest / (2.0 * above[-1]))
+    return float(largest / (2.0 * len(x)))
 
 
 def _envelope(x, heights, is_convex):

@@ -254,3 +254,4 @@ RESULTS += [Result(name, frozenset({"p-value"})) for name in P_VALUES]
 NUMBERS = "log_evidence", "bootstrap_n_components"
 RESULTS += [Result(name, frozenset({"number"})) for name in NUMBERS]
 RESULTS += [Result("alarms_", frozenset({"alarm"}))]
+RESULTS += [Result("temperature_path", frozenset({"label", "number"}))]

@@ -12,6 +12,8 @@ import pytest
 from registry import ESTIMATORS
 from sklearn.metrics import adjusted_rand_score
 
+from sktemper.model_selection import temperature_path
+
 from .draws import LENGTH, generator
 
 N_ROWS = 150
@@ -180,3 +182,35 @@ def test_a_partition_does_not_depend_on_nuisances(name, nuisance, change, word):
 @pytest.mark.parametrize(("name", "nuisance", "change", "word"), cells(OTHER_NUMBERS))
 def test_other_numbers_of_rows_are_named(name, nuisance, change, word):
     check(name, nuisance, change, word)
+
+
+def persistent(name, X):
+    """Return the persistent partition over temperatures of a default fit."""
+    row, kind = ESTIMATORS[name]
+    options = {"kinds": "auto"} if row.name in MIXED else {}
+    mixture = row.estimator(kind, n_components=8, random_state=0, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = temperature_path(mixture, X.rename(columns=str), random_state=0)
+    assert path.n_clusters_ == 3
+    assert path.agreement_ > 0
+    return path.labels_
+
+
+ORDERS = ("units and shifts", "permuted columns", "permuted rows")
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize(
+    ("name", "nuisance", "change", "word"), cells({k: NUISANCES[k] for k in ORDERS})
+)
+def test_a_persistent_partition_does_not_depend_on_nuisances(
+    name, nuisance, change, word
+):
+    random = generator("persistent", name, nuisance)
+    for _ in range(LENGTH):
+        y = random.permutation(np.arange(N_ROWS) * 3 // N_ROWS)
+        X = DATA[ESTIMATORS[name][0].name](random, y)
+        other, _ = change(random, X)
+        expected, found = persistent(name, X), persistent(name, other)
+        assert adjusted_rand_score(expected[other.index], found) >= 0.99

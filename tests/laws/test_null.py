@@ -32,6 +32,7 @@ from sktemper.model_selection import (
     bootstrap_n_components,
     bootstrap_profiles,
     log_evidence,
+    temperature_path,
 )
 
 from .draws import LENGTH, generator, too_many
@@ -330,6 +331,28 @@ def test_the_number_of_classes():
         found = bootstrap_n_components(mixture, X * 1.0, n_replicates=5, random_state=0)
         shares.append(found.get(2, 0.0))
     assert np.mean(shares) >= 0.5
+
+
+@simulates("temperature_path")
+def test_gaps_between_clusters():
+    """At most one data set of one cluster in 20 has a gap, whatever its shape."""
+    random, found = generator("gaps"), []
+    shapes = (
+        random.normal,
+        random.random,
+        *(
+            functools.partial(draw, parameter)
+            for draw, parameter in ((random.standard_t, 3), (random.gamma, 2.0))
+        ),
+    )
+    for seed in range(N_DRAWS):
+        X = shapes[seed % len(shapes)](size=(2 * N, 2))
+        mixture = AnnealedGaussianMixture(6, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            path = temperature_path(mixture, X, random_state=seed)
+        found.append(path.n_clusters_ > 1 and path.agreement_ > 0)
+    assert not too_many(sum(found), len(found), 0.05, N_JUDGED)
 
 
 @simulates("alarms_")
