@@ -577,7 +577,18 @@ class TemperaturePath:
     agreements_ : ndarray of shape (n_levels,)
         Mean adjusted Rand index of each partition, NaN for one cluster.
     fits_ : list of object
-        The fitted mixture of each level.
+        The fitted mixture of each level.  Only the first has results of the training
+        rows, such as its own ``labels_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> from sktemper.model_selection import temperature_path
+    >>> mixture = AnnealedGaussianMixture(6, random_state=0)
+    >>> path = temperature_path(mixture, load_iris().data, random_state=0)
+    >>> path.labels_.shape == path.partitions_[path.level_].shape == (150,)
+    True
     """
 
     labels_: np.ndarray = field(repr=False)
