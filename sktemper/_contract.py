@@ -716,6 +716,7 @@ _CAPABILITIES = {
     "log_partitions": ("log_partition",),
     "map_partitions": ("map_partition",),
     "current_partitions": ("current_partition",),
+    "complete_partitions": ("complete_partition", "complete_current"),
     "critical_temperatures": ("critical_temperatures",),
     "ascents": ("ascent",),
     "births": ("propose_birth",),
@@ -864,6 +865,22 @@ class Capabilities(Renewing):
         Returns
         -------
         log_partition : ndarray of shape (n_rows, n_temperatures)
+        """
+        raise NotImplementedError
+
+    # -- complete_partitions: if the score "complete" differs from the other -----------
+    def complete_partition(self, *arguments: Any) -> Any:
+        """Return the log normaliser of the "complete" score of `LocalStep`.
+
+        It is log C(b) over all values of a sample and of its discrete local variables.
+        Parameters and results are those of `log_partition`.
+        """
+        raise NotImplementedError
+
+    def complete_current(self, *arguments: Any) -> np.ndarray:
+        """Return the same for each row of a block under the current posterior.
+
+        Parameters and results are those of `current_partition`.
         """
         raise NotImplementedError
 
@@ -1260,6 +1277,7 @@ class ConjugateModel(Options, Capabilities):
         `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
         (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
         "map_partitions" (`map_partition`), "current_partitions" (`current_partition`),
+        "complete_partitions" (`complete_partition`, `complete_current`),
         "critical_temperatures" (`critical_temperatures`), "ascents" (`ascent`),
         "births" (`propose_birth`), "splits" (`propose_split_merge`), "other_features"
         (`on_features`) and "renewals" (`with_births`, `joined`, `merged`, `matched`,

@@ -20,6 +20,7 @@ from scipy.special import softmax
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from ._utils._arguments import Interval, refuse
+from ._utils._notices import warn
 from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import ArrayLike, Float, Int
 from ._utils._validation import checked_floats
@@ -362,6 +363,10 @@ def _digest(pickled):
 _geometric = functools.lru_cache(maxsize=16)(np.geomspace)
 
 
+#: Values of ``log_partition`` that are not words.
+_GIVEN = ["array-like", callable]
+
+
 class _Ladder(Tempering):
     _parameter_constraints = {
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
@@ -371,13 +376,33 @@ class _Ladder(Tempering):
         "score": [StrOptions({"predictive", "complete"})],
     }
     #: Capabilities that the words of ``log_partition`` require.
-    _capabilities = {"map": "map_partitions", "current": "current_partitions"}
+    _capabilities = {
+        "map": "map_partitions",
+        "current": "current_partitions",
+        "complete": "complete_partitions",
+    }
+    #: Words for log C of each sample at the current model, and methods of the model.
+    _current = {}
+    initial_probabilities = None
 
     @property
     def requires(self) -> tuple[str, ...]:
         if not isinstance(self.log_partition, str):
             return ()
         return (self._capabilities.get(self.log_partition, "log_partitions"),)
+
+    def check(self, model) -> None:
+        """Raise if the model lacks what the policy requires; warn of a wrong log C."""
+        super().check(model)
+        given, known = self.log_partition, model.capabilities()
+        differ = isinstance(given, str) and "complete_partitions" in known
+        if differ and (self.score == "complete") != (given == "complete"):
+            warn(
+                f"score={self.score!r} and log_partition={given!r} of {self._called()} "
+                "do not match: one has the topics of words, the other has them summed "
+                "out, so that temperatures are wrong. Set both to 'complete', or "
+                "neither."
+            )
 
     def _wanted(self, model):
         wanted = super()._wanted(model)
@@ -439,12 +464,13 @@ class _Ladder(Tempering):
             priors = self._auto_priors
         if not isinstance(given, str):
             return given
-        if given == "current":  # each local step computes it
+        if given in self._current:  # each local step computes it
             return 0.0 * b
         with np.errstate(divide="ignore"):
             if given == "map":
                 return model.map_partition(b, hyper, priors)
-            return model.log_partition(b, hyper, random, priors, self.n_samples)
+            name = "complete_partition" if given == "complete" else "log_partition"
+            return getattr(model, name)(b, hyper, random, priors, self.n_samples)
 
     def initial_state(self, model, hyper, random) -> Any:
         """Return a state with the ladder, its normalisers and prior probabilities."""
@@ -459,33 +485,37 @@ class _Ladder(Tempering):
                 f"the inverse temperatures, {b.min():g} to {b.max():g}: choose a lower "
                 "highest temperature."
             )
+        probabilities = np.exp(log_prior)
+        if self.initial_probabilities is not None:
+            probabilities = self._weights("initial_probabilities", b)
+            probabilities = probabilities / probabilities.sum()
         return LadderState(
-            b, log_prior, partition, np.exp(log_prior), settings=self._settings()
+            b, log_prior, partition, probabilities, settings=self._settings()
         )
 
     def _log_prior(self, inverse_temperatures):
         n_temperatures = len(inverse_temperatures)
         if self.temperature_prior is None:
             return np.full(n_temperatures, -np.log(n_temperatures))
-        if hasattr(self.temperature_prior, "cdf"):
-            prior = _discretised(self.temperature_prior, inverse_temperatures)
-        else:
-            prior = _checked_prior(self.temperature_prior, n_temperatures)
+        prior = self._weights("temperature_prior", inverse_temperatures)
         with np.errstate(divide="ignore"):
             return np.log(prior / prior.sum())
 
+    def _weights(self, name, inverse_temperatures):
+        """Return the weights of temperatures that a parameter stands for."""
+        given, n_temperatures = getattr(self, name), len(inverse_temperatures)
+        if hasattr(given, "cdf"):
+            return _discretised(given, inverse_temperatures, name)
+        weights = checked_floats(given, name, ensure_non_negative=True)
+        if weights.shape != (n_temperatures,) or not weights.sum() > 0:
+            raise ValueError(
+                f"{name} must be {n_temperatures} weights, one for each temperature, "
+                f"not all 0; it has shape {weights.shape}."
+            )
+        return weights
 
-def _checked_prior(prior, n_temperatures):
-    prior = checked_floats(prior, "temperature_prior", ensure_non_negative=True)
-    if prior.shape != (n_temperatures,) or not prior.sum() > 0:
-        raise ValueError(
-            f"temperature_prior must be {n_temperatures} weights, one for each "
-            f"temperature, not all 0; it has shape {prior.shape}."
-        )
-    return prior
 
-
-def _discretised(distribution, inverse_temperatures):
+def _discretised(distribution, inverse_temperatures, name):
     """Return the mass of a distribution on (0, 1] near each point of a ladder.
 
     The inverse temperatures decrease from 1.
@@ -496,19 +526,19 @@ def _discretised(distribution, inverse_temperatures):
         below = np.asarray(distribution.cdf(edges), dtype=np.float64)
     except TypeError as error:
         raise ValueError(
-            "temperature_prior must be a frozen distribution, for instance "
+            f"{name} must be a frozen distribution, for instance "
             "scipy.stats.beta(2, 1), whose cdf takes nothing but an array of points."
         ) from error
     # a flat cdf may fall by rounding errors
     if below.shape != edges.shape or not (np.diff(below) < 1e-9).all():
         raise ValueError(
-            "temperature_prior has no valid cdf: at an array of points it must return "
+            f"{name} has no valid cdf: at an array of points it must return "
             "as many numbers, rising from 0 to 1."
         )
     mass = np.maximum(-np.diff(below), 0.0)
     if mass.sum() == 0:
         raise ValueError(
-            "temperature_prior, a distribution of the inverse temperature 1/T, has no "
+            f"{name}, a distribution of the inverse temperature 1/T, has no "
             "mass on (0, 1]."
         )
     return mass
@@ -556,13 +586,17 @@ class GlobalTempering(_Ladder):
     n_samples : int, default=8
         Number of draws from which log C is estimated, as a quenched mean; more if T
         without a cap varies between seeds.
-    log_partition : {"quenched", "map"}, array-like or callable, default="quenched"
+    log_partition : {"quenched", "map", "complete"}, array-like or callable, \
+            default="quenched"
         Log C per observation: the mean over draws, or its value at the prior's mode
-        ("map", section A.2 of [1]_), or your own numbers of shape (n_temperatures,), or
-        a function that returns them for an array of inverse temperatures.
+        ("map", section A.2 of [1]_), or for LDA the mean over draws of the sum over
+        words and their topics, which ``score="complete"`` needs ("complete", equation 3
+        of [1]_), or your own numbers of shape (n_temperatures,), or a function that
+        returns them for an array of inverse temperatures.
     score : {"predictive", "complete"}, default="predictive"
         The score S: with local variables integrated out, if the model can, or E log
-        p(x, z), equation 9 of [1]_, with which T of topics stays high.
+        p(x, z), equation 9 of [1]_, with which T of topics stays high.  A fit warns if
+        the score and log C do not match.
     target : {"local_step", "likelihood"}, default="local_step"
         Whether the global step uses the full ("local_step") or the tempered statistics
         ("likelihood"), as in the papers.
@@ -573,6 +607,9 @@ class GlobalTempering(_Ladder):
         Upper limit of the temperature.  "auto" is ``ExponentialSchedule()``, because T
         alone may never fall to 1, which early stopping and sampled documents need.
         None is the method of the papers.
+    initial_probabilities : array-like, distribution or None, default=None
+        Probabilities of the temperatures in the first step, given as
+        ``temperature_prior``, which None takes.
 
     Notes
     -----
@@ -581,7 +618,7 @@ class GlobalTempering(_Ladder):
 
     VT as printed, also called multicanonical inference (MVI) in [2]_, is
     ``GlobalTempering(max_temperature=10, partition_priors=None, score="complete",
-    target="likelihood", smoothing=0, cap=None)``.
+    log_partition="complete", target="likelihood", smoothing=0, cap=None)`` for LDA.
 
     References
     ----------
@@ -604,7 +641,8 @@ class GlobalTempering(_Ladder):
             StrOptions({"auto"}),
         ],
         "temperatures": ["array-like", None],
-        "log_partition": ["array-like", callable, StrOptions({"quenched", "map"})],
+        "initial_probabilities": _Ladder._parameter_constraints["temperature_prior"],
+        "log_partition": [*_GIVEN, StrOptions({"quenched", "map", "complete"})],
         "target": [StrOptions({"local_step", "likelihood"})],
         "smoothing": [Interval(Real, 0, 1, closed="left")],
     }
@@ -617,11 +655,14 @@ class GlobalTempering(_Ladder):
     temperature_prior: Any = None
     partition_priors: Any = "auto"
     n_samples: Int = 8
-    log_partition: ArrayLike | Callable | Literal["quenched", "map"] = "quenched"
+    log_partition: ArrayLike | Callable | Literal["quenched", "map", "complete"] = (
+        "quenched"
+    )
     score: Literal["predictive", "complete"] = "predictive"
     target: Literal["local_step", "likelihood"] = "local_step"
     smoothing: Float = 0.9
     cap: Schedule | Callable | Literal["auto"] | None = "auto"
+    initial_probabilities: Any = None
 
     def resolved(self, plan) -> Tempering:
         cap = _as_cap(self.cap)
@@ -730,9 +771,11 @@ class LocalTempering(_Ladder):
         0.05) for LDA.
     n_samples : int, default=8
         Number of draws for log C, as in `GlobalTempering`.
-    log_partition : {"quenched", "current"}, array-like or callable, default="quenched"
-        Log C, as in `GlobalTempering`, or of each sample at the current model
-        ("current", equation 10 of [1]_), which takes as long as to score all values.
+    log_partition : {"quenched", "current", "complete"}, array-like or callable, \
+            default="quenched"
+        Log C, as in `GlobalTempering`, or of each sample at the current model: over
+        values ("current"), which takes as long as to score all values, or for LDA over
+        words and their topics ("complete", equation 10 of [1]_).
     score : {"predictive", "complete"}, default="predictive"
         The score, as in `GlobalTempering`.
     n_alternations : int, default=2
@@ -745,7 +788,7 @@ class LocalTempering(_Ladder):
     "temperature_probabilities" is the mean of r over the batch of the previous step.
 
     LVT as printed is ``LocalTempering(min_inverse_temperature=0, score="complete",
-    log_partition="current")``, except that equation 10 of [1]_ multiplies the whole
+    log_partition="complete")``, except that equation 10 of [1]_ multiplies the whole
     exponent by 1/T, with which all temperatures are infinite.
 
     References
@@ -763,11 +806,12 @@ class LocalTempering(_Ladder):
     _parameter_constraints = {
         **_Ladder._parameter_constraints,
         "min_inverse_temperature": [Interval(Real, 0, 1, closed="left")],
-        "log_partition": ["array-like", callable, StrOptions({"quenched", "current"})],
+        "log_partition": [*_GIVEN, StrOptions({"quenched", "current", "complete"})],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }
     cools = False
     _auto_priors = "local"
+    _current = {"current": "current_partition", "complete": "complete_current"}
     per_sample = True
 
     n_temperatures: Int = 100
@@ -775,7 +819,9 @@ class LocalTempering(_Ladder):
     temperature_prior: Any = None
     partition_priors: Any = "auto"
     n_samples: Int = 8
-    log_partition: ArrayLike | Callable | Literal["quenched", "current"] = "quenched"
+    log_partition: ArrayLike | Callable | Literal["quenched", "current", "complete"] = (
+        "quenched"
+    )
     score: Literal["predictive", "complete"] = "predictive"
     n_alternations: Int = 2
 
@@ -816,14 +862,15 @@ class LocalTempering(_Ladder):
     def _alternate(self, model, block, prepared, request, state):
         """Return temperatures' probabilities, means b of 1/T, and local parameters."""
         local, parameters = 1.0, request.local_init
-        wanted = ("score", "local", self.score)
+        wanted, given = ("score", "local", self.score), self.log_partition
+        name = self._current.get(given) if isinstance(given, str) else None
         for _ in range(self.n_alternations):
             powers = request.powers._replace(local=local)
             step = model.local_step(
                 block, prepared, Request(powers, None, request.seed, parameters, wanted)
             )
-            if np.array_equal(self.log_partition, "current"):  # it may be an array
-                step.row_log_partitions = model.current_partition(
+            if name is not None:
+                step.row_log_partitions = getattr(model, name)(
                     state.inverse_temperatures, block, prepared, step.local_parameters
                 )
             probabilities = self.responsibilities(state, step)

@@ -37,6 +37,7 @@ LOG_C = {
     "log_partitions": "check_log_partition_is_zero_at_one",
     "map_partitions": "check_map_partition_is_zero_at_one",
     "current_partitions": "check_current_partition_is_zero_at_one",
+    "complete_partitions": "check_complete_partition_is_zero_at_one",
 }
 NO_CRITICAL_TEMPERATURES = {"check_critical_temperatures_do_not_increase"}
 NO_ITERATIONS = {"check_stop_stops"}

@@ -259,7 +259,11 @@ class ObservationsOfAnyNumber(Changed):
         return {"row_observed": rows, "n_observed": rows.sum()}
 
 
-@found_by("check_map_partition_is_zero_at_one", {"LDA"})
+#: Models whose log C does not depend on parameters, so that any word for it is right.
+FIXED_LOG_C = {"FactorialMixture", "MatrixFactorization"}
+
+
+@found_by("check_map_partition_is_zero_at_one", {"LDA"} | FIXED_LOG_C)
 class MapPartitionOfTwoDraws:
     """Add log 2, as if each value were counted twice."""
 
@@ -267,12 +271,20 @@ class MapPartitionOfTwoDraws:
         return super().map_partition(*arguments) + np.log(2.0)
 
 
-@found_by("check_current_partition_is_zero_at_one", {"LDA"})
+@found_by("check_current_partition_is_zero_at_one", {"LDA"} | FIXED_LOG_C)
 class CurrentPartitionPerState:
     """Subtract log V, as if C(b) were a mean over words instead of a sum."""
 
     def current_partition(self, *arguments):
         return super().current_partition(*arguments) - np.log(self.n_features)
+
+
+@found_by("check_complete_partition_is_zero_at_one", {"LDA"})
+class CompletePartitionPerState:
+    """The same for log C that has the topics of words."""
+
+    def complete_current(self, *arguments):
+        return super().complete_current(*arguments) - np.log(self.n_features)
 
 
 def planted(row, *plants):

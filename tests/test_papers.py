@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import psi
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import TemperedGaussianMixture, TemperedLDA, TemperedMatrixFactorization
+from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import ConstantRate, PrintedAdaptiveRate, TemperedRate
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import Clock, ConstantSchedule, LinearSchedule, RampSchedule
@@ -178,6 +180,7 @@ def vt(**parameters):
         "n_temperatures": 6,
         "partition_priors": None,
         "score": "complete",
+        "log_partition": "complete",
         "target": "likelihood",
         "smoothing": 0,
         "cap": None,
@@ -204,7 +207,9 @@ def test_the_temperatures_of_vt_are_equation_9(counts):
 def test_log_c_at_the_mode_of_the_prior(counts):
     """A finite sum over words, with the sign of A.2: it rises with T, from 0."""
     alpha, eta = np.array([0.1, 0.2, 0.7]), np.random.default_rng(1).gamma(1, 1, 8)
-    tempering = vt(log_partition="map", partition_priors=(alpha, eta))
+    tempering = vt(
+        score="predictive", log_partition="map", partition_priors=(alpha, eta)
+    )
     model = lda(tempering=tempering, max_iter=1).fit(counts)
     b = 1 / np.geomspace(1, 10, 6)
     p = eta / eta.sum()
@@ -216,13 +221,13 @@ def test_log_c_at_the_mode_of_the_prior(counts):
 
 @pytest.mark.parametrize("least", [0.0, 0.1])
 def test_the_temperatures_of_lvt(counts, least):
-    """Two alternations of the local step with temperatures, log C at the current q."""
+    """Equation 10 without its outer 1/T: log C is a sum over words and their topics."""
     b = np.linspace(1, least, 7)
     tempering = LocalTempering(
         n_temperatures=7,
         min_inverse_temperature=least,
         score="complete",
-        log_partition="current",
+        log_partition="complete",
     )
     model = lda(tempering=tempering, max_iter=3, learning_rate=0.5).fit(counts)
     topics = model.components_
@@ -230,11 +235,55 @@ def test_the_temperatures_of_lvt(counts, least):
     for _ in range(2):
         phi, gamma = local_step(counts, topics, means, ALPHA)
         theta = gamma / gamma.sum(axis=1, keepdims=True)
-        p = theta @ (topics / topics.sum(axis=1, keepdims=True))
-        log_c = counts.sum(axis=1)[:, None] * np.log((p[:, :, None] ** b).sum(axis=1))
+        p = theta[:, :, None] * (topics / topics.sum(axis=1, keepdims=True))
+        sums = (p[:, :, :, None] ** b).sum(axis=(1, 2))
+        log_c = counts.sum(axis=1)[:, None] * np.log(sums)
         score = complete_score(counts, topics, phi, gamma)
         means = normalised(np.outer(score, b) - log_c) @ b
     np.testing.assert_allclose(model.temperatures(counts), 1 / means, rtol=1e-5)
+
+
+def test_log_c_over_words_and_topics_is_that_of_monte_carlo():
+    """Under the prior: NumPy's draws, and a sum over all words and topics."""
+    alpha, random = np.array([0.3, 1.2]), np.random.default_rng(0)
+    eta, b = random.uniform(0.2, 1.5, (2, 4)), np.array([1.0, 0.6, 0.2])
+    model = LDAModel(2, 4, alpha, eta)
+    found = model.complete_partition(b, alpha, random, None, 100)
+    theta = random.dirichlet(alpha, 5000)
+    sums = 0.0
+    for k in range(2):
+        p = theta[:, k, None] * random.dirichlet(eta[k], 5000)
+        sums += (p[:, :, None] ** b).sum(axis=1)
+    logs = np.log(sums)
+    error = 4 * logs.std(axis=0) * np.sqrt(2 / 5000)
+    np.testing.assert_array_less(np.abs(found - logs.mean(axis=0)), error + 1e-12)
+
+
+def test_vt_starts_at_its_initial_probabilities(counts):
+    hottest = np.eye(6)[-1]
+    tempering = vt(initial_probabilities=hottest)
+    history = lda(tempering=tempering, max_iter=2).fit(counts).history_
+    np.testing.assert_allclose(history["temperature_probabilities"][0], hottest)
+    assert history["temperature"][0] == pytest.approx(10)
+    with pytest.raises(ValueError, match="initial_probabilities must be 6 weights"):
+        lda(tempering=vt(initial_probabilities=[1.0]), max_iter=1).fit(counts)
+
+
+@pytest.mark.parametrize(
+    "tempering",
+    [GlobalTempering(log_partition="map"), LocalTempering(log_partition="current")],
+)
+def test_any_word_is_right_for_a_log_c_without_parameters(tempering):
+    ratings = np.random.default_rng(0).integers(0, 6, (40, 20)).astype(float)
+    model = TemperedMatrixFactorization(2, max_iter=4, random_state=0)
+    quenched = clone(tempering).set_params(log_partition="quenched")
+    one, other = (
+        clone(model).set_params(tempering=policy).fit(sparse.csr_array(ratings))
+        for policy in (tempering, quenched)
+    )
+    np.testing.assert_allclose(
+        one.history_["temperature"], other.history_["temperature"], rtol=1e-10
+    )
 
 
 def test_a_ladder_to_zero_needs_a_normaliser():

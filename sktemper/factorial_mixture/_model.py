@@ -423,6 +423,17 @@ class FactorialMixtureModel(NaturalModel):
         binary = np.logaddexp(on, off).sum(axis=0)
         return binary / self.n_features - 0.5 * np.log(b)
 
+    def map_partition(self, inverse_temperatures, hyper, priors=None):
+        """Return the same, because log C does not depend on the components."""
+        return self.log_partition(inverse_temperatures, hyper, None, priors)
+
+    def current_partition(
+        self, inverse_temperatures, block, prepared, local_parameters
+    ):
+        """Return log C of each sample at the current inclusion probabilities."""
+        log_c = self.log_partition(inverse_temperatures, prepared.hyper, None)
+        return np.outer(block.observed, log_c)
+
     def predictive_scores(self, block, prepared):
         """Return a lower bound on log p(x) of each sample at T=1, and a count.
 

@@ -102,6 +102,21 @@ def complete_scores(block, prepared, gamma, power):
     return np.bincount(document, block.counts * scores, len(gamma))
 
 
+def _of_documents(block, sums, weights):
+    """Return log C of each document, interpolated between those of nodes."""
+    # no BLAS here, because its rounding depends on the number of rows
+    logs = sum(np.outer(*pair) for pair in zip(sums, weights, strict=True))
+    return block.tokens()[:, None] * logs
+
+
+def _log_power_sums(key):
+    """Return nodes and weights of b, and log sum_v E[beta_kv]^b of topics at nodes."""
+    prepared, inverse_temperatures = key
+    nodes, weights = _interpolation(np.asarray(inverse_temperatures))
+    log_beta = np.log(prepared.topics.dense() / prepared.totals).T
+    return nodes, weights, [_log_sum_exp(b * log_beta) for b in nodes]
+
+
 class _EachWord(NamedTuple):
     """Vocabulary in which every word is drawn, with concentrations for each topic."""
 
@@ -290,6 +305,7 @@ class LDAModel(ConjugateModel):
     ):
         super().__init__()
         self._correspondence = LastCall(are_same_objects)
+        self._power_sums = LastCall(are_same_objects)
         self.doc_update = doc_update
         self.is_random = doc_update != "variational"
         self.local_tol = tol
@@ -591,6 +607,41 @@ class LDAModel(ConjugateModel):
         log_p = np.log(alpha @ topics / alpha.sum())
         return logsumexp(np.multiply.outer(inverse_temperatures, log_p), axis=1)
 
+    def complete_partition(
+        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
+    ):
+        """Return E log sum_k theta_k^b sum_v beta_kv^b per token.
+
+        The draws and ``priors`` are those of `log_partition`.  A topic is drawn at a
+        time, because all words of a long vocabulary may be drawn.
+        """
+        (alpha, eta), K = self._partition_priors(priors, hyper), self.n_topics
+        eta = np.broadcast_to(eta, (K, eta.shape[1]))
+        n_draws, b, total = math.ceil(n_samples**2 / K), inverse_temperatures, 0.0
+        for _ in range(n_draws):
+            sums = []
+            for row in eta:
+                words = _words(row[None], self.n_features)
+                beta = _dirichlet.log_draws(words.concentrations, random)
+                sums.append(words.log_sums(b, beta, np.zeros((1, 1))))
+            log_theta = _dirichlet.log_draws(alpha, random)[:, None]
+            total += logsumexp(b * log_theta + sums, axis=0)
+        return total / n_draws
+
+    def complete_current(self, inverse_temperatures, block, prepared, local_parameters):
+        """Return N_d log sum_kv (E[theta_dk] E[beta_kv])^b of each document.
+
+        This normalises equation 10 of paper 001.  Values of b are interpolated as in
+        `current_partition`, and the sums over words are the same for all documents.
+        """
+        gamma = np.asarray(local_parameters, dtype=np.float64)
+        log_theta = np.log(gamma / gamma.sum(axis=1, keepdims=True))
+        key = prepared, inverse_temperatures
+        nodes, weights, logs = self._power_sums.result(key, _log_power_sums)
+        pairs = zip(nodes, logs, strict=True)
+        sums = [_log_sum_exp(b * log_theta + of_topics) for b, of_topics in pairs]
+        return _of_documents(block, sums, weights)
+
     def current_partition(
         self, inverse_temperatures, block, prepared, local_parameters
     ):
@@ -604,10 +655,8 @@ class LDAModel(ConjugateModel):
         topics = (prepared.topics.dense() / prepared.totals).T
         log_p = np.log(tiled_matmul(theta, np.ascontiguousarray(topics)))
         nodes, weights = _interpolation(np.asarray(inverse_temperatures))
-        sums = np.stack([_log_sum_exp(b * log_p) for b in nodes])
-        # no BLAS here, because its rounding depends on the number of rows
-        logs = sum(np.outer(*pair) for pair in zip(sums, weights, strict=True))
-        return block.tokens()[:, None] * logs
+        sums = [_log_sum_exp(b * log_p) for b in nodes]
+        return _of_documents(block, sums, weights)
 
     def _partition_priors(self, priors, hyper):
         """Return alpha of each topic, and eta with two axes."""

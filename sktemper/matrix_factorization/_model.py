@@ -446,6 +446,17 @@ class MatrixFactorizationModel(FactorizationModel):
             raise ValueError("A matrix factorization has no partition_priors.")
         return -0.5 * np.log(inverse_temperatures)
 
+    def map_partition(self, inverse_temperatures, hyper, priors=None):
+        """Return the same, because log C does not depend on parameters."""
+        return self.log_partition(inverse_temperatures, hyper, None, priors)
+
+    def current_partition(
+        self, inverse_temperatures, block, prepared, local_parameters
+    ):
+        """Return log C of each user, which is the same under each posterior."""
+        log_c = self.log_partition(inverse_temperatures, None, None)
+        return np.outer(block.counts, log_c)
+
     def predictive_scores(self, block, prepared):
         """Return the log density of the held-out ratings, and their number.
 

@@ -324,12 +324,27 @@ def check_map_partition_is_zero_at_one(case):
 def check_current_partition_is_zero_at_one(case):
     """Log C of each row: log C(1) = 0, and log C is finite and convex."""
     case.require("current_partitions")
+    _check_current(case, "current_partition")
+
+
+def check_complete_partition_is_zero_at_one(case):
+    """The same for both log C that have the local variables of a sample."""
+    case.require("complete_partitions")
+    random = np.random.default_rng(0)
+    values = case.model.complete_partition(
+        LADDER, case.hyper, random, None, case.n_rows
+    )
+    _check_log_partition(case, values, "complete_partition")
+    _check_current(case, "complete_current")
+
+
+def _check_current(case, name):
     prepared = case.model.prepare(case.globals_, case.hyper)
     local = case.local_step(want=("local",)).local_parameters
-    values = case.model.current_partition(LADDER, case.block, prepared, local)
+    values = getattr(case.model, name)(LADDER, case.block, prepared, local)
     shape, found = (case.n_rows, len(LADDER)), np.shape(values)
-    expect(found == shape, "current_partition", f"the shape {shape}", found)
-    _check_log_partition(case, values, "current_partition", rtol=1e-5)
+    expect(found == shape, name, f"the shape {shape}", found)
+    _check_log_partition(case, values, name, rtol=1e-5)
 
 
 def _check_log_partition(case, values, name, rtol=1e-8):

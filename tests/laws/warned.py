@@ -28,9 +28,11 @@ from sktemper import (
     SVIPlusLDA,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
+    TemperedLDA,
 )
 from sktemper.moves import BirthMoves, SplitMergeMoves
 from sktemper.schedules import LinearSchedule
+from sktemper.tempering import GlobalTempering
 
 from .registry import SUBJECTS, documents, features
 
@@ -168,6 +170,19 @@ def no_noise(random, case):
     size = 60 if case == "fault" else 20
     lda = SVIPlusLDA(4, batch_size=30, effective_batch_size=size, random_state=0)
     return lda.fit(X).score(X)
+
+
+@warned("do not match: one has the topics of words", "_Ladder.check")
+def other_normaliser(random, case):
+    """The temperature stays too high with log C of another score."""
+    X = documents(random)
+    tempering = GlobalTempering(cap=None, partition_priors=None)
+    if case != "sound":
+        tempering.set_params(score="complete")
+    if case == "remedy":
+        tempering.set_params(log_partition="complete")
+    lda = TemperedLDA(4, tempering=tempering, doc_topic_prior=0.2, random_state=0)
+    return lda.set_params(topic_word_prior=0.1, batch_size=50).fit(X).score(X)
 
 
 # -- weights ---------------------------------------------------------------------------
