@@ -3,11 +3,11 @@ How many topics?
 ================
 
 This script draws four measures against the number of topics. One grid search computes
-the held-out score and the coherence. The other two are the share of topics that fits
-with different seeds have in common, and the number of topics that remain after similar
-topics are merged. For documents that were generated from known topics, all four agree
-with the true number. Descriptions of Debian packages have no true number, and the
-measures disagree. The picture needs matplotlib
+the held-out score and the coherence. The other two are the share of topics that fits to
+two halves of the documents have in common, beside that of fits with different seeds,
+and the number of topics that remain after similar topics are merged. Generated
+documents have a true number of topics, and package descriptions have none.
+The picture needs matplotlib
 (``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes more than two minutes.
@@ -19,6 +19,7 @@ import argparse
 import itertools
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedLDA
@@ -62,9 +63,10 @@ def parse_arguments():
 
 
 def look(X, arguments):
-    """Return the search, the stability and the number of distinct topics of each size.
+    """Return the search, and arrays with an entry for each number of topics.
 
-    The latter two are arrays with an entry for each number of topics.
+    The arrays are the shares of topics that two seeds and two halves of the documents
+    have in common, and the number of distinct topics.
     """
     lda = AnnealedLDA(max_iter=arguments.max_iter, random_state=0)
     # A fit that starts with twice as many topics and merges them misses fewer topics.
@@ -80,24 +82,33 @@ def look(X, arguments):
         cv=arguments.n_folds,
         n_jobs=arguments.n_jobs,
     ).fit(X)
-    stable, distinct = [], []
-    print("topics  score   npmi  stable  distinct")
+    seeds, halves, distinct = [], [], []
+    print("topics  score   npmi  seeds  halves  distinct")
     for row, size in enumerate(sizes):
         fits = [
             AnnealedLDA(**size, max_iter=arguments.max_iter, random_state=seed).fit(X)
             for seed in range(arguments.n_seeds)
         ]
-        stable.append(np.mean([same(a, b) for a, b in itertools.combinations(fits, 2)]))
+        seeds.append(np.mean([same(a, b) for a, b in itertools.combinations(fits, 2)]))
+        halves.append(
+            np.mean([same(*fit_halves(fit, X, seed)) for seed, fit in enumerate(fits)])
+        )
         distinct.append(np.mean([fit.merge_topics().n_components_ for fit in fits]))
         results = search.cv_results_
         print(
             f"{size['n_components']:6d} {results['mean_test_completion'][row]:6.3f}"
             f" {results['mean_test_npmi'][row]:6.3f}"
-            f" {stable[-1]:7.2f} {distinct[-1]:9.1f}"
+            f" {seeds[-1]:6.2f} {halves[-1]:7.2f} {distinct[-1]:9.1f}"
         )
     chosen = search.best_params_["n_components"]
     print(f"fewest topics within one standard error of the best score: {chosen}")
-    return search, np.array(stable), np.array(distinct)
+    return search, np.array(seeds), np.array(halves), np.array(distinct)
+
+
+def fit_halves(lda, X, seed):
+    """Return fits to two random halves of the documents, with the settings of a fit."""
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    return [clone(lda).fit(X[rows]) for rows in np.array_split(order, 2)]
 
 
 def fewest_within_one_standard_error(results):
@@ -130,12 +141,14 @@ def save_picture(views, arguments):
     numbers = arguments.topics
     figure = Figure(figsize=(15, 7), layout="constrained")
     rows = figure.subplots(len(views), 4, sharex=True)
-    for axes, (name, (search, stable, distinct)) in zip(
+    for axes, (name, (search, seeds, halves, distinct)) in zip(
         rows, views.items(), strict=True
     ):
         for ax, metric in zip(axes, ("completion", "npmi"), strict=False):
             NumberOfComponentsDisplay.from_estimator(search, metric=metric, ax=ax)
-        axes[2].plot(numbers, stable, marker="o")
+        axes[2].plot(numbers, halves, marker="o", label="two halves")
+        axes[2].plot(numbers, seeds, color="0.6", marker="o", label="two seeds")
+        axes[2].legend(fontsize=8)
         axes[2].set_ylim(0, 1.05)
         axes[3].plot(numbers, distinct, marker="o", label="distinct")
         axes[3].plot(numbers, numbers, color="0.6", linestyle=":", label="all of them")
@@ -144,7 +157,7 @@ def save_picture(views, arguments):
         labels = (
             f"{name}\n\nheld-out nats per token",
             "NPMI of ten words",
-            f"share that two seeds have (cosine > {SAME})",
+            f"share of topics in both fits (cosine > {SAME})",
             "topics left when merged by evidence",
         )
         for ax, label in zip(axes, labels, strict=True):

@@ -16,7 +16,9 @@ from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedLDA
 
-PAGE = Path(__file__).parents[1] / "doc" / "guide" / "engines.md"
+PAGE = Path(__file__).parents[1] / "doc" / "guide" / "on_disk.md"
+#: The section of the page with the recipes.
+SECTION = "\n## Searches and other engines\n"
 pytestmark = [
     # fits take a few steps
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -86,7 +88,8 @@ RECIPES = {
 
 
 def blocks_of_the_page():
-    return re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+    section = PAGE.read_text("utf-8").partition(SECTION)[2]
+    return re.findall(r"```python\n(.*?)```", section, re.S)
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")

@@ -13,7 +13,6 @@ from sktemper._utils._sklearn import HAS_CALLBACKS
 #: Pages whose code other tests run.
 ELSEWHERE = {
     "README.md": "test_readme.py",
-    "doc/guide/engines.md": "test_engines.py",
 }
 #: Pages whose fits take more than a second.
 LONG = {
@@ -24,7 +23,6 @@ LONG = {
     "doc/guide/factorial_mixture.md",
     "doc/guide/fits.md",
     "doc/guide/gaussian_mixture.md",
-    "doc/guide/how_many.md",
     "doc/guide/matrix_factorization.md",
     "doc/guide/missing_values.md",
     "doc/guide/model_selection.md",

@@ -119,8 +119,8 @@ def topic_consensus(
     Parameters
     ----------
     fits : list of fitted LDA
-        Fits of the same documents with different ``random_state``, or of samples of
-        them; the numbers of topics may differ.
+        Fits of random halves or bootstrap samples of the documents.  Fits of the same
+        documents agree more, whatever their ``random_state``.
     least : float, default=0.8
         Cosine from which two matched topics are the same.
     output : {"pandas", "polars"}, default="pandas"
