@@ -7,7 +7,7 @@
 A figure prints a table and draws a picture.  Without the data of a corpus that does not
 ship with the package, it says how to get them, and goes on with those that do.  With
 ``--quick`` data are small and there are two seeds, so that no figure takes more than a
-few minutes on one core.  doc/guide/papers.md has the results and the verdicts.
+few minutes on one core.  doc/mathematics/papers.md has the verdicts.
 """
 
 import os
