@@ -15,6 +15,7 @@ LINK = re.compile(r"\]\((?P<path>(?![a-z]+:)[^)#\s]+)(?P<anchor>#[^)\s]+)?\)")
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changes.md",
+    "LICENSE": "start/stability.md",
     "CONTRIBUTING.md": "contributing.md",
     "examples": "auto_examples/index.rst",
     "examples/poisson_kernel": "poisson_kernel.md",
