@@ -129,6 +129,26 @@ def directions(parameters, n=4):
     return [random.normal(size=parameters.shape) for _ in range(n)]
 
 
+def slope(function, parameters, direction, step=1e-4):
+    """Return the derivative along a direction, by differences of fourth order."""
+
+    def central(h):
+        up, down = function(parameters + h * direction), parameters - h * direction
+        return (up - function(down)) / (2 * h)
+
+    return (4 * central(step / 2) - central(step)) / 3
+
+
+@each_family
+def test_expectations_are_the_gradient_of_the_log_normaliser(family):
+    parameters = posterior_of(family)
+    expected = family.expected(parameters)
+    assert expected.shape == parameters.shape == family.shape(4)
+    for direction in directions(parameters):
+        found = slope(lambda p: family.log_normaliser(p).sum(), parameters, direction)
+        assert found == pytest.approx((expected * direction).sum(), rel=1e-7)
+
+
 @each_family
 def test_draws_have_the_expectations_and_variances(family):
     parameters, n_draws = posterior_of(family), 1000
@@ -150,6 +170,13 @@ def test_draws_have_the_expectations_and_variances(family):
 
 
 # -- the two methods that kernels replace ----------------------------------------------
+
+
+@each_family
+def test_parameters_of_no_distribution_are_invalid(family):
+    parameters = posterior_of(family)
+    assert family.is_valid(parameters)
+    assert not family.is_valid(parameters - 50.0)
 
 
 @each_family
