@@ -478,7 +478,10 @@ LDA = Row(
     },
     NO_MOVES | NO_LOCAL_WIDTH,
     others={"sampled": {"doc_update": "sampled"}},
-    fixed_by_fit={"doc_topic_prior": 0.7, "topic_word_prior": 0.7},
+    fixed_by_fit={
+        "doc_topic_prior": np.full(3, 0.7),
+        "topic_word_prior": np.full(60, 0.7),
+    },
     log_likelihood=of_documents,
     configurations=(
         *(Configuration("Annealed", {**QUICK, "target": target}) for target in TARGETS),

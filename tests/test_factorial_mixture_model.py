@@ -7,6 +7,7 @@ import oracles
 import pytest
 from scipy.integrate import trapezoid
 from scipy.special import expit, xlogy
+from scipy.stats import norm
 
 from sktemper.factorial_mixture import _births, _inference, _kernels
 from sktemper.factorial_mixture._births import replace_components, rises_without
@@ -166,12 +167,6 @@ def test_powers_weights_and_starts_of_samples(
     assert_is_reference(
         model, X, components, POWERS["likelihood"], rtol, local_init=start
     )
-
-
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 33])
-def test_any_number_of_samples(n):
-    X, model, components = problem(n=n)
-    assert_is_reference(model, X, components, Powers(), 1e-10)
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 5])
@@ -341,15 +336,6 @@ def test_200_components(structured, missing):
     assert_is_reference(model, X, components, Powers(), 1e-10)
 
 
-# -- the bound -------------------------------------------------------------------------
-
-
-def log_normal(x, mean, variance):
-    return (
-        -0.5 * np.log(2 * np.pi * variance) - (np.asarray(x) - mean) ** 2 / 2 / variance
-    )
-
-
 # -- the normaliser --------------------------------------------------------------------
 
 
@@ -362,11 +348,11 @@ def test_the_normaliser_is_an_integral():
     for z in itertools.product([0, 1], repeat=3):
         z = np.array(z)
         log_joint.append(
-            log_normal(x, z @ means, noise)
+            norm.logpdf(x, z @ means, np.sqrt(noise))
             + np.log(np.where(z == 1, prior, 1 - prior)).sum()
         )
     log_joint = np.array(log_joint)
-    b, h = np.array([1.0, 0.6, 0.1]), 1e-4
+    b = np.array([1.0, 0.6, 0.1])
 
     def log_c(b):
         return np.log(trapezoid(np.exp(b * log_joint), x, axis=1).sum())
@@ -376,14 +362,6 @@ def test_the_normaliser_is_an_integral():
     np.testing.assert_allclose(
         computed + constant, [log_c(v) for v in b], rtol=1e-9, atol=1e-9
     )
-    # d log C / db is the mean of L under the tempered model
-    for v in b:
-        density = np.exp(v * log_joint - log_c(v))
-        mean = trapezoid(density * log_joint, x, axis=1).sum()
-        ends = np.array([v + h, v - h])
-        values = model.log_partition(ends, hyper, None)
-        values += (1 - ends) / 2 * np.log(2 * np.pi * noise)
-        assert (values[0] - values[1]) / (2 * h) == pytest.approx(mean, rel=1e-5)
 
 
 def test_the_normaliser_has_priors_of_its_own():
@@ -402,25 +380,6 @@ def test_the_normaliser_has_priors_of_its_own():
 
 
 # -- the step --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("temperature", [1.0, 3.0])
-def test_the_factorized_posterior_is_the_optimum_of_coordinate_updates(temperature):
-    X, model, components = problem(structured=False)
-    b = 1 / temperature
-    powers, hyper = Powers(1.0, b, b), model.initial_hyper(X)
-    step = local(model, X, components, powers)
-    stepped = model.step(components, step.statistics, 1.0, powers, 1.0, hyper)
-    nu, phi = step.local_parameters, np.zeros((K, D))
-    variances = 1 / (1 / 1.3 + b / 0.5 * nu.sum(axis=0))
-    for _ in range(500):
-        for k in range(K):
-            others = X - nu @ phi + np.outer(nu[:, k], phi[k])
-            phi[k] = variances[k] * b / 0.5 * nu[:, k] @ others
-    np.testing.assert_allclose(stepped.means(), phi, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(
-        model.covariance(stepped), np.diag(variances), rtol=1e-12
-    )
 
 
 @pytest.mark.parametrize("inclusion", [True, False])

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from fits import SCHEDULE, Snapshots, StopAt, assert_same_fit, fitted_model
+from fits import SCHEDULE, Snapshots, assert_same_fit, fitted_model
 from registry import ESTIMATORS, ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -87,32 +87,6 @@ def test_a_fit_continues_from_a_pickle_with_the_same_bits(row, policies):
         assert resumed.n_iter_ == 2
         resumed.set_callbacks().set_params(warm_start=True)
         assert_same_fit(quietly(resumed.fit, X), whole)
-
-
-class Seeing(StopAt):
-    """A callback that also keeps the numbers of steps that it sees."""
-
-    seen = ()
-
-    def at_pass(self, estimator, fitted_estimator):
-        assert fitted_estimator is not estimator
-        assert fitted_estimator.n_iter_ == estimator.n_iter_
-        self.seen += (estimator.n_batch_iter_,)
-        return super().at_pass(estimator, fitted_estimator)
-
-
-@pytest.mark.every(11)
-@each_estimator
-def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
-    callback, X = Seeing(2), row.data(120)
-    estimator = estimator_of(row, {"max_iter": 6}, kind)
-    whole = quietly(clone(estimator).fit, X)
-    stopped = clone(estimator).set_callbacks(callback)
-    quietly(stopped.fit, X)
-    assert callback.seen == (4, 8)
-    assert stopped.n_iter_ == 2
-    stopped.set_callbacks().set_params(warm_start=True)
-    assert_same_fit(quietly(stopped.fit, X), whole)
 
 
 # -- streams ---------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from fits import data_of, factorization_of, lda_of, mixture_of
-from registry import TARGETS
+from registry import ESTIMATORS, TARGETS
 from sklearn.base import clone
 
 from sktemper import (
@@ -96,43 +96,16 @@ def test_a_weighted_step_has_the_sums_of_weighted_rows():
 
 # -- parameters ------------------------------------------------------------------------
 
-EXAMPLES = [
-    AnnealedLDA(
-        4,
-        schedule=StepSchedule(LinearSchedule(start=2, length=4), every=2),
-        target="posterior",
-        learning_rate=RobbinsMonro(offset=2),
-        doc_topic_prior=np.full(4, 0.3),
-        topic_word_prior=np.full(60, 0.2),
-        init=np.random.default_rng(0).gamma(1.0, size=(4, 60)),
-        random_state=np.random.RandomState(3),
-        n_iter_no_change=50,
-    ),
-    TemperedFactorialMixture(
-        3,
-        tempering=Annealing(),
-        learning_rate=0.5,
-        inclusion_probability=np.array([0.2, 0.3, 0.4]),
-        init=np.random.default_rng(0).normal(size=(3, 6)),
-        random_state=3,
-    ),
-    TemperedMatrixFactorization(
-        3,
-        tempering=LocalTempering(n_temperatures=10),
-        learning_rate=0.5,
-        noise_variance=0.3,
-        component_variance=2.0,
-        init=np.random.default_rng(0).normal(size=(3, 15)),
-        random_state=3,
-    ),
-]
-
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("estimator", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_fit_writes_into_no_parameter(estimator):
-    lda, X = clone(estimator), data_of(estimator)
-    before = lda.get_params()
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_fit_writes_into_no_parameter(name):
+    """Neither into arrays, nor into policies."""
+    (row, kind), random = ESTIMATORS[name], np.random.RandomState(3)
+    given = {name: value for name, value in row.fixed_by_fit.items() if np.ndim(value)}
+    given |= {"learning_rate": RobbinsMonro(offset=2), "random_state": random}
+    lda, X = row.estimator(kind, **given), row.data(120)
+    before, shown = lda.get_params(), repr(lda)
     drawn_from = before.pop("random_state")
     content = pickle.dumps(before)
     lda.fit(X).partial_fit(X).transform(X)
@@ -143,7 +116,7 @@ def test_fit_writes_into_no_parameter(estimator):
     fitted = vars(lda).keys() - lda.get_params(deep=False).keys()
     caches = {"_warned", "_cache", "_ready", "_loaded", "_result_names"}
     assert all(name.endswith("_") for name in fitted - caches), fitted
-    assert repr(clone(lda)) == repr(estimator)
+    assert repr(lda) == shown
     assert lda._repr_html_()
 
 
