@@ -9,7 +9,7 @@ from scipy import sparse, stats
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from sktemper import AnnealedBernoulliMixture, class_outcomes, class_regression
+from sktemper import class_outcomes, class_regression
 
 METHODS = ("bch", "ml")
 
@@ -253,25 +253,6 @@ def test_marginal_effects_are_averages_of_changes_of_probabilities():
     repeated = regression.marginal_effects(X.loc[X.index.repeat(weight)])
     np.testing.assert_allclose(weighted["effect"], repeated["effect"], rtol=1e-9)
     assert not np.allclose(weighted["effect"], table["effect"], rtol=1e-3)
-
-
-@pytest.mark.deep
-@pytest.mark.filterwarnings("ignore:The outcome 'income' is far")  # by chance
-@pytest.mark.parametrize("method", METHODS)
-def test_intervals_cover_the_truth(method):
-    hits = []
-    for seed in range(150):
-        y, _, outcomes = classes_and_outcomes(500, seed=seed)
-        random = np.random.default_rng(seed + 5000)
-        answers = random.random((500, 7)) < np.where(y[:, None], 0.8, 0.2)
-        mixture = AnnealedBernoulliMixture(2, moves=None, random_state=0)
-        posteriors = mixture.fit_transform(answers.astype(float))
-        if mixture.components_[0].mean() > 0.5:
-            posteriors = posteriors[:, ::-1]
-        table = class_outcomes(posteriors, outcomes, method=method).table()
-        truth = np.array([1.0, 3.0, 0.3, 0.7, 0.7, 0.3])
-        hits.append((table["low"] <= truth) & (truth <= table["high"]))
-    assert 0.92 < np.mean(hits) < 0.98
 
 
 # -- permutations ----------------------------------------------------------------------

@@ -133,17 +133,6 @@ def test_the_number_of_columns(covariance_type, n_columns):
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
-def test_the_bits_do_not_depend_on_the_number_of_steps_of_a_call(covariance_type):
-    start = problem_of(4, covariance_type=covariance_type)
-    arguments = (*start, plans()["local_step"], 1.0, None)
-    one, others = (steps_in_one_call(*arguments, size=size) for size in (None, 1))
-    for found, known in zip(one[0].arrays(), others[0].arrays(), strict=True):
-        np.testing.assert_array_equal(found, known)
-    np.testing.assert_array_equal(one[2], others[2])
-    np.testing.assert_array_equal(one[1].covariance, others[1].covariance)
-
-
-@pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("n_sections", [2, 5])  # of 3 blocks, so that some are empty
 def test_sections_of_the_rows_add_up(covariance_type, n_sections, monkeypatch):
     start = problem_of(7, n_rows=1300, covariance_type=covariance_type)

@@ -19,7 +19,7 @@ each_dtype = pytest.mark.parametrize(
 )
 
 
-def problem(n_topics, dtype, doc_update="variational"):
+def problem(n_topics, dtype):
     """Return a model, topics, and documents of different lengths; one is empty."""
     random = np.random.default_rng(0)
     lengths = random.integers(0, 60, N)
@@ -32,7 +32,6 @@ def problem(n_topics, dtype, doc_update="variational"):
         np.full(n_topics, 0.2),
         np.atleast_2d(0.1),
         dtype=dtype,
-        doc_update=doc_update,
         tol=1e-12 if dtype is np.float64 else 1e-6,
         max_iter=5000,
     )
@@ -71,34 +70,6 @@ def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
             assert same["abreast"]
     if n_topics == 300:
         assert same["alone"]
-
-
-@pytest.mark.every(11)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_topics", [1, 3, 49, 130, 300])
-@pytest.mark.machine
-def test_sampled_documents(n_topics, dtype, monkeypatch):
-    """Both ways of sampling, lanes and chains, have the same means over many draws."""
-    model, topics, X = problem(n_topics, dtype, "sampled")
-    X, n = X[:8], 250
-    found = {}
-    for route in ("", "lanes", "chains"):
-        monkeypatch.setenv(VARIABLE, route)
-        step = local(model, np.repeat(X, n, axis=0), topics, Powers(), seed=3)
-        found[route] = step.local_parameters.reshape(8, n, n_topics)
-        np.testing.assert_allclose(
-            step.statistics.dense().sum(axis=1), n * X.sum(axis=0), rtol=1e-4
-        )
-    means = [found[route].mean(axis=1) for route in ("lanes", "chains")]
-    variance = sum(found[route].var(axis=1) for route in ("lanes", "chains")) / n
-    difference = np.abs(means[0] - means[1])
-    # The tolerance is 5 standard errors, because there are 8 n_topics entries. The term
-    # 3 / n is for topics that are drawn rarely, if there are many.
-    assert (difference < 5 * np.sqrt(variance) + 3.0 / n).all()
-    if n_topics > 1:
-        assert not np.array_equal(found["lanes"], found["chains"])
-    expected = "chains" if n_topics * dtype().itemsize > 1024 else "lanes"
-    assert np.array_equal(found[""], found[expected])
 
 
 @pytest.mark.parametrize("routes", ["abreast,alone", "lanes,chains", "fast"])

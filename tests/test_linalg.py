@@ -60,17 +60,10 @@ def test_the_bits_of_a_row_are_its_own(shape, dtype):
         alone = tiled_matmul(rows[n : n + 1], matrix)
         np.testing.assert_array_equal(alone[0], whole[n])
     neighbours = rows.copy()
-    neighbours[1::2] = 1e20
-    np.testing.assert_array_equal(tiled_matmul(neighbours, matrix)[::2], whole[::2])
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_infinite_rows_do_not_change_other_rows(dtype):
-    rows, matrix = factors(40, 20, 30, dtype)
-    expected = tiled_matmul(rows, matrix)
-    rows[1::2] = np.nan
-    rows[3::4] = np.inf
-    np.testing.assert_array_equal(tiled_matmul(rows, matrix)[::2], expected[::2])
+    for value in (1e20, np.nan, np.inf):
+        neighbours[1::2] = value
+        found = tiled_matmul(neighbours, matrix)[::2]
+        np.testing.assert_array_equal(found, whole[::2])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

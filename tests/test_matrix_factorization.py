@@ -5,7 +5,6 @@ import itertools
 import re
 
 import numpy as np
-import oracles
 import pytest
 from fits import Hooks
 from scipy import sparse, stats
@@ -106,37 +105,6 @@ def test_users_of_the_fit_are_those_of_transform(cls, biases):
     np.testing.assert_array_equal(fitted, model.user_factors_)
     if not biases:
         assert not model.item_biases_.any() and not model.user_biases_.any()
-
-
-@each_biases
-def test_new_users_are_fitted_with_the_items_as_they_are(biases):
-    model = plain(biases=biases, noise_type="common").fit(X[:100])
-    items = zip(
-        np.column_stack([model.components_.T, model.item_biases_])[:, : 3 + biases],
-        model.item_covariances_,
-        strict=True,
-    )
-    items = list(items)
-    factors, predicted = model.transform(X[100:]), model.predict(X[100:])
-    for row, factor, ratings in zip(X[100:], factors, predicted, strict=True):
-        known = np.flatnonzero(~np.isnan(row))
-        mean, covariance = oracles.rating_posterior(
-            row[known] - model.global_mean_,
-            np.ones(len(known)),
-            [items[j] for j in known],
-            model.user_prior_,
-            1.0,
-            model.noise_variance_,
-            biases,
-        )
-        np.testing.assert_allclose(factor, mean[:3], rtol=1e-8, atol=1e-10)
-        expected = [
-            oracles.rating_expectations((mean, covariance), item, biases)[0]
-            for item in items
-        ]
-        np.testing.assert_allclose(
-            ratings, np.add(expected, model.global_mean_), rtol=1e-8
-        )
 
 
 @each_biases

@@ -1,6 +1,5 @@
 """`check_model` applied to a user's model, and to mutations of it with faults."""
 
-import functools
 import inspect
 import re
 from dataclasses import replace
@@ -355,19 +354,6 @@ def test_checks_do_not_share_changed_objects():
     assert np.isnan(fresh.globals_.beta).all()
     assert np.isfinite(case.globals_.beta).all()
     assert np.isfinite(case.fresh().globals_.beta).all()
-
-
-def test_the_bound_of_the_model_is_right():
-    """The bound of one short row is compared with the likelihood by many draws."""
-    model, X = made(GammaPoissonModel)
-    case = Case(model, X, 0)
-    globals_ = case.certain()
-    row = int(X.sum(axis=1).argmin())
-    bound = case.local_step(globals_=globals_).row_bounds[row]
-    random = np.random.default_rng(0)
-    draw = functools.partial(log_likelihood, model, X[[row]], globals_, case.hyper)
-    logs = draw(random, 100_000)[:, 0]
-    assert 0 < np.logaddexp.reduce(logs) - np.log(len(logs)) - bound < 3
 
 
 # -- the parts of the contract ---------------------------------------------------------
