@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -201,6 +202,16 @@ def assert_same_fit(one, other):
         assert getattr(one, name) == getattr(other, name)
     for name in ("tempering_", "learning_rate_", "gradient_noise_", "batch_size_"):
         assert repr(getattr(one, name)) == repr(getattr(other, name))
+
+
+def peak_of(function, *arguments, **options):
+    """Return the most bytes that a call has allocated at a time, and its result."""
+    tracemalloc.start()
+    try:
+        result = function(*arguments, **options)
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
 
 
 # -- objects of users ------------------------------------------------------------------

@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import sys
-import tracemalloc
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fits import peak_of
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import (
@@ -22,6 +22,7 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 from sklearn.pipeline import make_pipeline
+from test_readers import Corpus
 
 from sktemper.datasets import (
     _collection,
@@ -626,11 +627,9 @@ def test_ratings_are_sorted_in_bounded_memory(monkeypatch, tmp_path):
 
     peaks = []
     for number in 4, 12:
-        tracemalloc.start()
-        folder = tmp_path / str(number)
-        write_ratings(folder, batches(number), duplicates="last", shard_rows=4096)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        folder, options = tmp_path / str(number), {"duplicates": "last"}
+        options["shard_rows"] = 4096
+        peaks.append(peak_of(write_ratings, folder, batches(number), **options)[0])
     assert peaks[1] < 1.3 * peaks[0]
 
 
@@ -817,24 +816,13 @@ def test_gensim(X, tmp_path):
     X = with_empty_rows(X)
     rows = (X[[n]] for n in range(100))
     bags = [list(zip(r.indices.tolist(), r.data.tolist(), strict=True)) for r in rows]
-    for corpus in bags, CorpusLike(bags, num_terms=40):
+    for corpus in bags, Corpus(bags, num_terms=40, id2word=None):
         assert abs(sparse.vstack(list(read_gensim(corpus))) - X).max() == 0
     words = {n: f"word{n}" for n in range(1, 42)}
-    batches = read_gensim(CorpusLike(bags, id2word=words), batch_size=7)
+    batches = read_gensim(Corpus(bags, id2word=words), batch_size=7)
     collection = write_counts(tmp_path / "X", batches)
     assert collection.feature_names[:2].tolist() == ["#0", "word1"]
     assert (joined(collection)[:, :40] != X).nnz == 0
-
-
-class CorpusLike:
-    """A stand-in with the methods of gensim's corpora."""
-
-    def __init__(self, bags, **attributes):
-        self.bags, self.id2word = bags, None
-        vars(self).update(attributes)
-
-    def __iter__(self):
-        return iter(self.bags)
 
 
 def test_lines_of_text(texts, write, small_pieces, tmp_path):

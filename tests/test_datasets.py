@@ -1,10 +1,10 @@
 """The corpus of the package, readers of ratings, and generators of data."""
 
-import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
+from fits import peak_of
 from scipy import sparse
 from sklearn import config_context, get_config
 
@@ -180,22 +180,15 @@ def test_generators_refuse_bad_parameters(make):
             make(**parameters)
 
 
-def peak_of(make, *arguments, **options):
-    """Return the peak of traced memory, and the matrix."""
-    tracemalloc.start()
-    X = make(*arguments, **options, random_state=0)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak, X
-
-
 def test_memory_does_not_grow_with_the_dense_shape(monkeypatch):
     monkeypatch.setattr(_generators, "_CHUNK", 20_000)
-    peak, X = peak_of(make_lda_documents, 20_000, 10_000, 5, doc_length=20)
+    peak, X = peak_of(
+        make_lda_documents, 20_000, 10_000, 5, doc_length=20, random_state=0
+    )
     # The peak has the chunks and their concatenation. Drawing everything together would
     # take seven times the result, and dense counts 250 times.
     assert peak < 3.5 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-    peak, X = peak_of(make_ratings, 50_000, 20_000, n_ratings=200_000)
+    peak, X = peak_of(make_ratings, 50_000, 20_000, n_ratings=200_000, random_state=0)
     # The factors are of 70,000 users and items; dense ratings would be 8 GB.
     assert peak < 8 * (X.data.nbytes + X.indices.nbytes + 8 * 5 * 70_000)
 

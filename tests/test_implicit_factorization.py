@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import oracles
 import pytest
 from fits import StopAt, clicks_of, fitted_model, new_model
 from scipy import sparse
@@ -115,29 +116,15 @@ class BruteForce:
         natural = self.natural(self.w.T, self.y.T, users)
         self.items = self.posterior(self.item_prior, *natural)
 
-    @staticmethod
-    def divergence(posterior, prior):
-        """KL(q || p), summed."""
-        total = 0.0
-        for mean, covariance in zip(*posterior, strict=True):
-            away = mean - prior[0]
-            total += 0.5 * (
-                np.trace(np.linalg.solve(prior[1], covariance))
-                + away @ np.linalg.solve(prior[1], away)
-                - len(mean)
-                + np.linalg.slogdet(prior[1])[1]
-                - np.linalg.slogdet(covariance)[1]
-            )
-        return total
-
     def bound(self):
         users = self.users()
         likelihood = self.w.sum() * np.log(2 * np.pi * self.noise)
         likelihood += self.residual(users) / self.noise
-        return (
-            -0.5 * likelihood
-            - self.divergence(users, self.user_prior)
-            - self.divergence(self.items, self.item_prior)
+        pairs = (users, self.user_prior), (self.items, self.item_prior)
+        return -0.5 * likelihood + sum(
+            oracles.gaussian_bound(one, prior, 1.0)
+            for posteriors, prior in pairs
+            for one in zip(*posteriors, strict=True)
         )
 
 

@@ -1,10 +1,10 @@
 """Matrix products with independent rows, rows of sparse matrices, one BLAS thread."""
 
 import threading
-import tracemalloc
 
 import numpy as np
 import pytest
+from fits import peak_of
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -190,13 +190,9 @@ def test_a_few_rows_of_a_large_collection_are_read_alone(tmp_path):
     ratings = MatrixFactorizationModel(2, n_columns, dtype=np.float32)
     topics.take(X, rows[:2])  # imports and caches of the first call
     ratings.take(X, rows[:2])
-    tracemalloc.start()
-    try:
-        documents = topics.take(X, rows)
-        users = ratings.take(X, rows)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    most, (documents, users) = peak_of(
+        lambda: (topics.take(X, rows), ratings.take(X, rows))
+    )
     assert most < 2**21
     for values in (documents.counts, users.values):
         np.testing.assert_array_equal(values, np.repeat(1 + rows % 3, per_row))

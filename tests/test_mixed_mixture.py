@@ -14,14 +14,13 @@ from fits import fitted_model
 from registry import mixed_of
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
-from scipy.stats import norm, poisson
+from scipy.stats import poisson
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 
 from sktemper import (
-    AnnealedBernoulliMixture,
     AnnealedMixedMixture,
     TemperedMatrixFactorization,
     TemperedMixedMixture,
@@ -36,7 +35,6 @@ from sktemper.mixed_mixture._model import (
 )
 from sktemper.model_selection import _draws, bootstrap_n_components, bootstrap_profiles
 from sktemper.plotting import ClassProfilesDisplay
-from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import LocalTempering
 
 
@@ -266,22 +264,6 @@ def test_a_stream_has_the_categories_that_were_declared():
         undeclared.partial_fit(X[:500])
 
 
-def test_yes_and_no_alone_are_the_mixture_of_bernoullis():
-    """From the same start both have the same bound, up to rounding."""
-    random = np.random.default_rng(0)
-    y = random.integers(3, size=400)
-    chances = random.beta(0.3, 0.3, size=(3, 10))[y]
-    X = (random.random((400, 10)) < chances).astype(float)
-    settings = {"random_state": 0, "schedule": ConstantSchedule(1.0), "moves": None}
-    settings |= {"n_components": 3, "tol": 1e-11, "max_iter": 300}
-    one = AnnealedMixedMixture(**settings).fit(X)
-    other = AnnealedBernoulliMixture(**settings).fit(X)
-    assert one.lower_bound_ == pytest.approx(other.lower_bound_, rel=1e-9)
-    np.testing.assert_allclose(
-        np.sort(one.score_samples(X)), np.sort(other.score_samples(X)), rtol=1e-6
-    )
-
-
 @pytest.mark.parametrize("bad", [0.3, (0.1, -1.0), (1.0, np.nan)])
 def test_log_c_takes_a_pair_of_priors(bad):
     X = mixed_of(200)
@@ -470,17 +452,6 @@ def test_the_bootstrap_finds_no_additional_classes():
     mixture = AnnealedMixedMixture(6, random_state=0).fit(X)
     shares = bootstrap_n_components(mixture, X, n_replicates=6, random_state=0)
     assert shares == {1: 1.0}
-
-
-@pytest.mark.deep
-def test_bootstrap_intervals_of_a_single_class_are_those_of_means():
-    X = np.random.default_rng(0).random((200, 30)) < 0.3
-    mixture = AnnealedMixedMixture(1, moves=None, random_state=0).fit(X)
-    options = {"n_replicates": 40, "interval": 0.5, "random_state": 0}
-    table = bootstrap_profiles(mixture, X, **options)
-    error = np.sqrt(table["mean"] * (1 - table["mean"]) / len(X))
-    ratio = (table["high"] - table["low"]) / (2 * norm.ppf(0.75) * error)
-    assert ratio.mean() == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_bootstrap_of_few_replicates():

@@ -22,7 +22,6 @@ from sktemper import (
 )
 from sktemper._estimator._mixtures import MixtureMixin
 from sktemper.datasets import make_lda_documents
-from sktemper.model_selection import bootstrap_n_components
 from sktemper.plotting import ClassProfilesDisplay
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
@@ -238,11 +237,6 @@ def test_exported_topics_predict_the_same():
     lda = AnnealedLDA(3, random_state=0, doc_topic_prior=[0.1, 0.2, 0.3]).fit(X)
     with pytest.raises(ValueError, match="same doc_topic_prior"):
         lda.to_sklearn()
-
-
-def test_other_mixtures_have_a_bootstrap(bernoulli):
-    shares = bootstrap_n_components(bernoulli, answers(), n_replicates=3)
-    assert sum(shares.values()) == pytest.approx(1.0)
 
 
 def test_labels_that_a_search_passes_do_not_change_fits():

@@ -22,7 +22,6 @@ from sktemper import (
 )
 from sktemper._engine._data import Data, InMemory, Rows, Source
 from sktemper._engine._workers import tree_sum
-from sktemper.moves import BirthMoves
 
 
 def parts_of(X, *sizes):
@@ -124,20 +123,6 @@ def test_a_fit_of_parts_continues_where_it_was_interrupted(documents_):
         first.fit(parts)
     assert first.n_batch_iter_ == 9
     assert state_of(first.set_params(schedule=SCHEDULE).fit(parts)) == state_of(whole)
-
-
-def test_moves_find_clusters_in_parts():
-    random = np.random.default_rng(0)
-    centres = 8 * random.normal(size=(6, 3))
-    X = centres[random.integers(6, size=600)] + random.normal(size=(600, 3))
-    mixture = AnnealedGaussianMixture(
-        8, moves=BirthMoves(10), max_iter=100, batch_size=None, random_state=0
-    )
-    whole = clone(mixture).fit(X)
-    mixture.fit(parts_of(X, 100, 333))
-    assert mixture.history_["move_kept"].any()
-    assert mixture.n_active_components_ == whole.n_active_components_
-    np.testing.assert_array_equal(mixture.labels_, whole.labels_)
 
 
 # -- invalid input ---------------------------------------------------------------------

@@ -216,9 +216,7 @@ def test_subclasses_stay_subclasses_when_auto_is_resolved(policy):
 # -- schedules -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "schedule", SCHEDULES, ids=lambda p: repr(p).split(" at 0x")[0]
-)
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=name_of)
 @pytest.mark.parametrize("plan", [Plan(), Plan(100, 10), Plan(7, 0.5)])
 def test_schedules_keep_their_contract(schedule, plan):
     before = pickle.dumps(schedule)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from fits import SCHEDULE, assert_same_fit
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +18,6 @@ from sktemper.learning_rates import RobbinsMonro
 from sktemper.schedules import LinearSchedule, StepSchedule
 from sktemper.tempering import Annealing
 
-SCHEDULE = LinearSchedule(start=3, length=8)
 RATE = RobbinsMonro()  # the default
 
 
@@ -26,15 +26,6 @@ def lda_of(cls=AnnealedLDA, **parameters):
         parameters = {"schedule": SCHEDULE, **parameters}
     defaults = {"batch_size": 20, "random_state": 0, "topic_word_prior": 0.25}
     return cls(4, **{**defaults, **parameters})
-
-
-def assert_same_state(one, other):
-    np.testing.assert_array_equal(one.components_, other.components_)
-    for name in one.history_:
-        if name != "seconds":
-            np.testing.assert_array_equal(one.history_[name], other.history_[name])
-    assert one.n_samples_seen_ == other.n_samples_seen_
-    assert one.temperature_ == other.temperature_
 
 
 def total_of_last_step(lda, X):
@@ -268,7 +259,7 @@ def test_a_stream_continues_cooling_after_an_unfinished_fit(counts):
 def test_fit_discards_the_state_of_a_stream(counts):
     lda = lda_of(max_iter=4)
     fresh = clone(lda).fit(counts)
-    assert_same_state(lda.partial_fit(counts[:50]).fit(counts), fresh)
+    assert_same_fit(lda.partial_fit(counts[:50]).fit(counts), fresh)
 
 
 def test_batch_size_none_in_a_stream(counts):

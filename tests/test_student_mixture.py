@@ -222,10 +222,6 @@ def test_draws_have_the_distribution_of_the_mixture():
         own = rows[labels == k] - mixture.means_[k]
         distances = np.einsum("ni,ij,nj->n", own, mixture.precisions_[k], own)
         # the squared distance over the dimension has an F distribution
-        expected = multivariate_t_quantile(mixture.degrees_of_freedom_[k])
+        freedom = mixture.degrees_of_freedom_[k]
+        expected = freedom * (0.5 ** (-2.0 / freedom) - 1.0)
         assert np.median(distances) == pytest.approx(expected, rel=0.05)
-
-
-def multivariate_t_quantile(freedom):
-    """Return the median squared distance of a Student-t distribution in the plane."""
-    return freedom * (0.5 ** (-2.0 / freedom) - 1.0)
