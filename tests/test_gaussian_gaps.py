@@ -246,3 +246,31 @@ def test_imputed_data_have_the_container_they_had(estimator):
     parts = model.impute([X[:10], X[10:]])
     np.testing.assert_array_equal(parts[0], expected[:10])
     np.testing.assert_array_equal(parts[1], expected[10:])
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag"])
+def test_statistics_of_gaps(covariance_type):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 2)) @ [[1.0, 0.8], [0.0, 0.6]] + 5.0
+    mixture = TemperedGaussianMixture(
+        1, covariance_type=covariance_type, random_state=0, moves=None
+    ).fit(X)
+    gaps = X.copy()
+    gaps[:, 1] = np.nan
+    mean, median, mode, sample = (
+        mixture.impute(gaps, name)[:, 1]
+        for name in ("mean", "median", "mode", "sample")
+    )
+    np.testing.assert_allclose(median, mean, atol=1e-3)
+    np.testing.assert_array_equal(mode, mean)
+    left = np.cov(X.T)[1, 1]
+    if covariance_type == "full":
+        left = 1.0 / np.linalg.inv(np.cov(X.T))[1, 1]
+        assert np.corrcoef(X[:, 0], sample)[0, 1] == pytest.approx(0.8, abs=0.03)
+    assert np.var(sample - mean) == pytest.approx(left, rel=0.1)
+    other = mixture.set_params(random_state=1).impute(gaps, "sample")
+    assert (other[:, 1] != sample).all() and (other[:, 0] == X[:, 0]).all()
+    parts = mixture.impute([gaps[:10], gaps[10:20]], "median")
+    np.testing.assert_array_equal(np.concatenate(parts)[:, 1], median[:20])
+    with pytest.raises(ValueError, match="'statistic' parameter must be one of"):
+        mixture.impute(gaps, "max")

@@ -793,11 +793,109 @@ def test_imputed_columns_of_polars(first):
     assert mixture.categories_["decimals"] == [0, 1, 2]
     filled = mixture.impute(X)
     assert filled.null_count().sum_horizontal().item() == 0
+    modes = mixture.impute(X, "mode")
     for name in X.columns:
-        dtype = pl.Float64 if name == "counts" else X[name].dtype
+        assert modes[name].dtype == X[name].dtype or name == "counts"
+        # means of options that are numbers are floats
+        is_integer = name in ("integers", "counts")
+        dtype = pl.Float64 if is_integer else X[name].dtype
         assert filled[name].dtype == dtype
         known = X[name].is_not_null()
         assert (filled[name].filter(known) == X[name].filter(known)).all()
+
+
+def two_classes(n_rows=400):
+    """Return a table with a column that tells two classes, and one of each kind."""
+    random = np.random.default_rng(0)
+    y = np.arange(n_rows) % 2
+    X = pd.DataFrame(
+        {
+            "class": np.array(["a", "b"])[y],
+            "answer": random.integers(1, 4, n_rows) + 2 * y,
+            "number": random.normal(5.0 * y, 1.0),
+            "income": np.exp(random.normal(y, 2.0)),
+            "events": random.poisson(2.0 + 6.0 * y),
+            "word": np.where(random.random(n_rows) < 0.8, np.array(["x", "y"])[y], "z"),
+        }
+    )
+    X["answer"] = X["answer"].astype(float)
+    kinds = {"number": "gaussian", "income": "lognormal", "events": "poisson"}
+    mixture = few_steps(kinds=kinds).set_params(max_iter=50, tol=1e-3).fit(X)
+    return X, y, mixture, X[X["class"] == "b"]
+
+
+def test_statistics_of_gaps_are_those_of_the_class():
+    X, y, mixture, own = two_classes()
+    gaps = X.astype({"events": float})
+    gaps.loc[1, "answer":] = None
+    filled = {
+        name: mixture.impute(gaps, name).loc[1]
+        for name in (None, "mean", "median", "mode")
+    }
+    mean, median, mode = filled["mean"], filled["median"], filled["mode"]
+    assert mean["answer"] == pytest.approx(own["answer"].mean(), rel=0.02)
+    assert median["answer"] == own["answer"].median()
+    assert mode["answer"] == own["answer"].mode()[0]
+    assert mean["number"] == pytest.approx(own["number"].mean(), abs=0.02)
+    assert median["number"] == pytest.approx(mode["number"], abs=0.01)
+    logs = np.log(own["income"])
+    assert np.log(mean["income"]) == pytest.approx(
+        logs.mean() + logs.var() / 2, abs=0.1
+    )
+    assert np.log(median["income"]) == pytest.approx(logs.mean(), abs=0.02)
+    assert np.log(mode["income"]) == pytest.approx(logs.mean() - logs.var(), abs=0.1)
+    assert mean["events"] == pytest.approx(own["events"].mean(), rel=0.01)
+    assert median["events"] == own["events"].median()
+    assert mode["events"] == np.floor(own["events"].mean())
+    for one in filled.values():
+        assert one["word"] == "y"
+    default = filled[None]
+    expected = {"answer": mean, "number": mean, "income": median, "events": mean}
+    for name, one in expected.items():
+        assert default[name] == one[name]
+
+
+def test_answers_of_two_options_and_categories_are_filled_with_options():
+    X = two_columns([1, 2, 3]).assign(b=[0.0, 1.0] * 30)
+    X.loc[::7, "b"] = None
+    X["c"] = X["a"].astype("category")
+    X.loc[::5, ["a", "c"]] = None
+    filled = few_steps().fit(X).impute(X)
+    assert set(filled["b"]) == {0, 1} and set(filled["c"]) == {1, 2, 3}
+    assert not set(filled["a"]) <= {1, 2, 3}
+    filled = few_steps().fit(X).impute(X, "mean")
+    assert set(filled["c"]) == {1, 2, 3} and not set(filled["b"]) <= {0, 1}
+
+
+def test_samples_of_gaps_have_the_distribution_of_the_data():
+    X, y, mixture, own = two_classes()
+    gaps = pd.concat([X.astype({"events": float})] * 10, ignore_index=True)
+    gaps.loc[:, "answer":"word"] = np.nan
+    filled = mixture.impute(gaps, "sample")
+    assert filled.notna().all(axis=None)
+    again = mixture.impute(gaps, "sample")
+    other = mixture.set_params(random_state=1).impute(gaps, "sample")
+    assert filled.equals(again) and not filled.equals(other)
+    drawn = filled[filled["class"] == "b"]
+    for name in ("answer", "number", "events"):
+        assert drawn[name].mean() == pytest.approx(own[name].mean(), rel=0.03)
+        assert drawn[name].std() == pytest.approx(own[name].std(), rel=0.1)
+    assert (drawn["word"] == "y").mean() == pytest.approx(
+        (own["word"] == "y").mean(), abs=0.03
+    )
+    numbers = np.where(
+        np.arange(80)[:, None] % 4 < 3, X[["answer", "number"]][:80], np.nan
+    )
+    parts = [numbers[:40], numbers[40:]]
+    drawn = few_steps().fit(numbers).impute(parts, "sample")
+    assert not np.isin(drawn[0][3::4, 1], drawn[1][3::4, 1]).any()
+    gaps["class"] = None  # a row has one class, so that its gaps depend on each other
+    drawn = mixture.impute(gaps, "sample")
+    assert np.corrcoef(drawn["number"], drawn["events"])[0, 1] == pytest.approx(
+        np.corrcoef(X["number"], X["events"])[0, 1], abs=0.1
+    )
+    with pytest.raises(ValueError, match="'statistic' parameter must be one of"):
+        mixture.impute(gaps, "max")
 
 
 def test_imputed_numbers_of_histograms_are_means():

@@ -191,6 +191,22 @@ def test_imputed_answers_are_the_most_probable(bernoulli):
         codes.impute(X)
 
 
+def test_statistics_of_missing_answers(bernoulli):
+    X = np.tile(answers(1, seed=1), (4000, 1))
+    X[:, 2:4] = np.nan
+    mode, median, mean, sample = (
+        bernoulli.impute(X, name) for name in ("mode", "median", "mean", "sample")
+    )
+    share = bernoulli.predict_proba(X[:1]) @ bernoulli.components_
+    np.testing.assert_allclose(mean[:, 2:4], np.tile(share[:, 2:4], (4000, 1)))
+    assert np.array_equal(mode, median) and np.array_equal(mode, np.rint(mean))
+    np.testing.assert_allclose(sample.mean(axis=0), mean[0], atol=0.03)
+    # both gaps of a row come from one component
+    by_class = bernoulli.components_[:, 2] * bernoulli.components_[:, 3]
+    both = bernoulli.predict_proba(X[:1]) @ by_class
+    np.testing.assert_allclose((sample[:, 2] * sample[:, 3]).mean(), both, atol=0.03)
+
+
 def test_samples_of_a_factorial_mixture_have_its_moments():
     X = np.random.default_rng(0).normal(size=(200, 4)) + [[3, 0, 0, 1]]
     model = TemperedFactorialMixture(2, tempering=None, random_state=0).fit(X)

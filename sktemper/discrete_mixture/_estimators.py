@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from scipy import stats
 from scipy.sparse import issparse
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed, Streaming
@@ -22,6 +23,8 @@ from .._estimator._mixtures import (
     MixtureMixin,
     active_components,
     check_enough_samples,
+    check_statistic,
+    drawn_classes,
     model_of,
 )
 from .._estimator._streams import drop_features, expand_features, widened_for
@@ -372,32 +375,47 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     def _n_parameters(self, n_classes):
         return n_classes * self.n_features_in_
 
-    def impute(self, X: DataLike) -> Any:
-        """Return ``X`` in which the most probable values replace missing values.
+    def impute(
+        self,
+        X: DataLike,
+        statistic: Literal["mode", "mean", "median", "sample"] = "mode",
+    ) -> Any:
+        """Return ``X`` in which missing values are filled, given the rest of the row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             NaN is a missing value.
+        statistic : {"mode", "mean", "median", "sample"}, default="mode"
+            What fills a gap.  "mode", which is also the "median", is 0 or 1, the more
+            probable given the observed values of the sample; "mean" the probability of
+            1.  "sample" draws the component and then the gaps of a sample, with
+            ``random_state``; several samples are pooled as multiple imputations.
 
         Returns
         -------
         X : ndarray, CSR matrix, DataFrame or list
-            A copy of ``X`` in the same container.  A missing value is replaced by 0 or
-            1, the more probable given the observed values of the sample.
+            A copy of ``X`` in the same container.
 
         Raises
         ------
         ValueError
-            If ``binarize`` does not separate 0 and 1.
+            If ``binarize`` does not separate 0 and 1, or ``statistic`` is unknown.
         """
+        check_statistic(statistic)
         if not 0 <= _threshold(self) < 1:
             raise ValueError(
                 f"impute fills in 0 and 1, but binarize={self.binarize} does not "
                 "separate them: fit X > binarize, and pass it to impute."
             )
-        means = self.predict_proba(X) @ self.components_
-        return completed(X, means > 0.5, self._validate)
+        shares, ends = self.predict_proba(X), 0.5
+        if statistic == "sample":
+            random = check_random_state(self.random_state)
+            shares = np.eye(shares.shape[1])[drawn_classes(shares, random)]
+            ends = random.uniform(size=(len(shares), self.n_features_in_))
+        means = shares @ self.components_
+        found = means if statistic == "mean" else means > ends
+        return completed(X, found, self._validate)
 
     def _drawn_rows(self, X, seed):
         drawn, _ = copy_fit(self, random_state=seed).sample(X.shape[0])

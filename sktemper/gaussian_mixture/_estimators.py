@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 from scipy import stats
 from scipy.special import softmax
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._engine._data import QUIETLY, Source
+from .._engine._data import QUIETLY, Source, matrices_of
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import component_scores, conditional
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._data_checks import check_columns, check_first_columns
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import MixtureMixin, check_enough_samples
+from .._estimator._mixtures import (
+    MixtureMixin,
+    check_enough_samples,
+    check_statistic,
+)
 from .._estimator._problems import validated_weight
 from .._estimator._variants import (
     AnnealedMixin,
@@ -272,23 +277,58 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         X += (expected.means + self._state().hyper.origin)[y]
         return model.completed_draws(X, random), y
 
-    def impute(self, X: ArrayLike) -> np.ndarray | Any:
-        """Return ``X`` in which expected values replace missing values.
+    def impute(
+        self,
+        X: ArrayLike,
+        statistic: Literal["mode", "mean", "median", "sample"] = "mean",
+    ) -> np.ndarray | Any:
+        """Return ``X`` in which missing values are filled, given the rest of the row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             NaN is a missing value.
+        statistic : {"mode", "mean", "median", "sample"}, default="mean"
+            What fills a gap.  "mean" is the mean of the conditional means given the
+            observed values and each component, weighted by the responsibilities, and
+            "mode" the conditional mean of the most probable component.  "sample" draws
+            the component and then the gaps of a row, with ``random_state``; several
+            samples are pooled as multiple imputations.
 
         Returns
         -------
         X : ndarray, DataFrame or list
-            A copy of ``X`` in the same container.  A missing value is replaced by the
-            mean of its conditional means given the observed values and each component,
-            weighted by the responsibilities.
+            A copy of ``X`` in the same container.
+
+        Raises
+        ------
+        ValueError
+            If ``statistic`` is unknown.
         """
-        rows = np.concatenate(self._map(X, _imputed))
+        check_statistic(statistic)
+        if statistic in ("mode", "mean"):
+            imputed = functools.partial(_imputed, is_mode=statistic == "mode")
+            rows = np.concatenate(self._map(X, imputed))
+        else:
+            self._check_fitted()
+            parts = [self._validate(part, reset=False) for part in matrices_of(X)]
+            rows = self._spread(np.concatenate(parts), statistic)
         return rows if isinstance(X, Source) else completed(X, rows, self._validate)
+
+    def _spread(self, rows, statistic):
+        """Return rows with medians, or draws, in their gaps."""
+        if statistic == "sample":
+            state, model = self._state(), self._fitted_model()
+            seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+            block = model.take(rows, slice(None))
+            block = model.complete(block, *state.parameters, seed)
+            return getattr(block, "rows", block)  # not scores in a subspace
+        filled = rows.astype(np.float64)
+        for some, known in rows_by_pattern(rows):
+            if not known.all():
+                found = self.conditional(rows[some], np.flatnonzero(known))
+                filled[np.ix_(some, ~known)] = found.quantiles(0.5)
+        return filled
 
     def predict_clusters(self, X: ArrayLike) -> np.ndarray:
         """Return the most probable cluster of each sample, see `component_clusters_`.
@@ -559,10 +599,12 @@ def _weights_of_means(mixture):
     return np.maximum(weights, np.finfo(state.dtype).tiny).astype(state.dtype)
 
 
-def _imputed(model, block, prepared):
+def _imputed(model, block, prepared, is_mode=False):
     if not isinstance(block, GappedRows):
         return np.array(getattr(block, "rows", block))  # not scores in a subspace
     shares, _, _ = model.responsibilities(block, prepared)
+    if is_mode:
+        shares = np.eye(shares.shape[1])[shares.argmax(axis=1)]
     family = model.family_of(prepared.hyper)
     rows = family.completed(block, shares, prepared.tables)
     return rows.astype(block.dtype, copy=False)

@@ -407,13 +407,12 @@ class WithGaps:
                 out[part] += share[:, None] * mean
         return np.where(block.missing, out, block.rows)
 
-    def drawn(self, block, shares, tables):
+    def drawn(self, block, shares, tables, seed):
         """Return rows whose missing values are drawn given the observed values.
 
-        The component of each row is drawn according to the responsibilities.  Draws
-        have a fixed seed, so that searches for moves can be repeated.
+        The component of each row is drawn according to the responsibilities.
         """
-        random, usual = np.random.default_rng(0), tables.usual
+        random, usual = np.random.default_rng(seed), tables.usual
         ends = shares.cumsum(axis=1)
         below = ends < random.random((len(block), 1)) * ends[:, -1:]
         labels = np.minimum(below.sum(axis=1), len(usual.means) - 1)

@@ -134,13 +134,16 @@ class GaussianMixtureModel(MixtureModel):
         """Return ``X[rows]``; `GappedRows` if values are missing."""
         return block_of(super().take(X, rows))
 
-    def complete(self, block, globals_, hyper):
-        """Return rows whose missing values are drawn from the mixture."""
+    def complete(self, block, globals_, hyper, seed=0):
+        """Return rows whose missing values are drawn from the mixture.
+
+        The fixed seed makes searches for moves repeatable.
+        """
         if not isinstance(block, GappedRows):
             return block
         prepared = self.prepare(globals_, hyper)
         shares, _, _ = self.responsibilities(block, prepared)
-        return self.family_of(hyper).drawn(block, shares, prepared.tables)
+        return self.family_of(hyper).drawn(block, shares, prepared.tables, seed)
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):

@@ -9,12 +9,17 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import stats
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from .._engine._data import Problem, Source, check_widths, matrices_of
 from .._estimator._choices import choices_of, choose
-from .._estimator._conditional import Exponential, component_scores, conditional
+from .._estimator._conditional import (
+    Conditional,
+    Exponential,
+    component_scores,
+    conditional,
+)
 from .._estimator._constructors import Annealed, Training
 from .._estimator._data_checks import (
     EMPTY,
@@ -24,7 +29,14 @@ from .._estimator._data_checks import (
     warn_of_columns,
 )
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import MixtureMixin, check_enough_samples, model_of
+from .._estimator._mixtures import (
+    STATISTICS,
+    MixtureMixin,
+    check_enough_samples,
+    check_statistic,
+    drawn_classes,
+    model_of,
+)
 from .._estimator._problems import Validation, validated_weight, workers_for
 from .._estimator._variants import (
     AnnealedMixin,
@@ -360,43 +372,71 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             return sampled_frame(choices_of(self).library, columns), y
         return np.column_stack(list(columns.values())), y
 
-    def impute(self, X: DataLike) -> np.ndarray | Any:
-        """Return data in which expected values replace missing values.
+    def impute(
+        self,
+        X: DataLike,
+        statistic: Literal["mode", "mean", "median", "sample"] | None = None,
+    ) -> np.ndarray | Any:
+        """Return data in which missing values are filled, given the rest of the row.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
             Answers, with the columns of the training data; gaps are NaN or None.
+        statistic : {"mode", "mean", "median", "sample"} or None, default=None
+            What fills a gap.  None takes the mean of numbers, also of more than two
+            options that are numbers, such as answers from 1 to 5; the median of
+            lognormal columns, which the tail does not move; and otherwise the mode.
 
         Returns
         -------
         X : DataFrame, ndarray or list
-            A copy of ``X`` in the same container.  A missing option is replaced by the
-            most probable option given the other values of the row, and a missing number
-            by its mean given them, for which a column of integers becomes a column of
-            floats.  A column without categories keeps its gaps.
+            A copy of ``X`` in the same container.  Means make a column of floats of a
+            column of integers.  A column without categories keeps its gaps.
 
         Raises
         ------
+        ValueError
+            If ``statistic`` is unknown.
         TypeError
             If ``X`` is a collection on disk.
+
+        Notes
+        -----
+        Options that are text, booleans or of a categorical dtype have no mean or
+        median: "mean" and "median" take the mode.  The mode of numbers is that of the
+        most probable class.  "sample" draws the class of a row, and then the gaps, with
+        ``random_state``; several samples are pooled as multiple imputations.
         """
         if isinstance(X, Source):
             raise TypeError(
                 "impute needs rows in memory: pass parts of the collection."
             )
+        check_statistic(statistic, (*STATISTICS, None))
+        return self._filled(X, statistic, check_random_state(self.random_state))
+
+    def _filled(self, X, statistic, random):
         if matrices_of(X) is X:
-            return [self.impute(part) for part in X]
+            return [self._filled(part, statistic, random) for part in X]
         shares = self.predict_proba(X).astype(np.float64)
         rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else as_frame(X)
         values = column_values(rows if is_frame(rows) else np.asarray(rows))
+        y = drawn_classes(shares, random) if statistic == "sample" else None
         filled = {}
         for number, ((_, column, own), one) in enumerate(
             zip(_posteriors(self), values, strict=True)
         ):
             gaps = one.missing()
-            if gaps.any() and (column.categories or not column.n_options):
-                filled[number] = (gaps, _expectations(column, own, shares[gaps]))
+            if not gaps.any() or (column.n_options and not column.categories):
+                continue
+            if y is not None:
+                found = _drawn(column, own, y[gaps], random)
+            elif not column.n_options:
+                found = _number(column, own, shares[gaps], statistic)
+            else:
+                is_number = column.has_own_values and one.declared is None
+                found = _option(column, own, shares[gaps], statistic, is_number)
+            filled[number] = gaps, found
         return with_values(X, filled)
 
 
@@ -523,15 +563,38 @@ def _means(column, own):
     return means
 
 
-def _expectations(column, own, shares):
-    """Return expected values for rows with these shares of classes."""
-    means = _means(column, own)
-    if not column.n_options:
-        return tiled_matmul(shares, means[:, None])[:, 0]
-    means = tiled_matmul(shares, means)
-    if column.kind in WITH_INTERVALS:
-        return (means * column.centres).sum(axis=1)
-    return column.decode(means.argmax(axis=1))
+def _number(column, own, shares, statistic):
+    """Return a statistic of a column of numbers for rows with shares of classes."""
+    is_skewed = column.kind == "lognormal"
+    if statistic == "median" or (statistic is None and is_skewed):
+        numbers = [_predictive(column, [part[None] for part in own])]
+        return Conditional([0], {}, shares, None, numbers, {}).quantiles(0.5)[:, 0]
+    if statistic != "mode":
+        return tiled_matmul(shares, _means(column, own)[:, None])[:, 0]
+    if column.part == "counts":
+        modes = np.floor(_means(column, own))
+    else:
+        means, spreads = _normals(column, own)
+        modes = np.exp(means - spreads**2) if is_skewed else means
+    return modes[shares.argmax(axis=1)]
+
+
+def _option(column, own, shares, statistic, is_number):
+    """Return a statistic of options for rows with shares of classes.
+
+    Intervals, and options that are numbers, have means and medians.
+    """
+    shares = tiled_matmul(shares, _means(column, own))
+    is_interval = column.kind in WITH_INTERVALS
+    values = np.array(column.centres) if is_interval else column.option_values
+    has_mean = is_interval or (is_number and (statistic or len(values) > 2))
+    if has_mean and statistic in ("mean", None):
+        return (shares * values).sum(axis=1)
+    codes = (shares / (column.lengths or 1.0)).argmax(axis=1)
+    if has_mean and statistic == "median":
+        order = np.argsort(values)
+        codes = order[(shares[:, order].cumsum(axis=1) < 0.5).sum(axis=1)]
+    return column.decode(codes)
 
 
 def _drawn(column, own, y, random):

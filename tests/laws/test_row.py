@@ -25,6 +25,9 @@ METHODS = {
     )
 } | {
     "recommend": lambda estimator, X: estimator.recommend(X, n_items=5),
+    "similar_users": lambda estimator, X: (
+        estimator.similar_users(X, 5)["similarity"].to_numpy().reshape(-1, 5)
+    ),
     "inverse_transform": lambda estimator, X: estimator.inverse_transform(
         estimator.transform(X)
     ),
