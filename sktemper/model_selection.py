@@ -474,16 +474,12 @@ def _bennett(forward, backward):
     return float(brentq(excess, both.min() - 1.0, both.max() + 1.0))
 
 
-def _check_mixture(estimator):
-    """Raise unless an estimator is a fitted mixture."""
-    _check_mixture_class(estimator)
-    check_is_fitted(estimator)
-
-
-def _check_mixture_class(estimator):
-    """Raise unless an estimator is a mixture."""
+def _check_mixture(estimator, is_fitted=True):
+    """Raise unless an estimator is a mixture, by default a fitted one."""
     if not hasattr(estimator, "profiles"):
         refuse("estimator", "a mixture, such as AnnealedMixedMixture", estimator)
+    if is_fitted:
+        check_is_fitted(estimator)
 
 
 def _draws(X, n_replicates, sample_weight, random_state):
@@ -711,7 +707,7 @@ def temperature_path(
     >>> path.n_clusters_, path.separation_ > 1.0
     (2, True)
     """
-    _check_mixture_class(estimator)
+    _check_mixture(estimator, is_fitted=False)
     base, ended = clone(estimator).fit(X, sample_weight=sample_weight), []
     weight = _check_sample_weight(sample_weight, np.empty((len(base.labels_), 1)))
     rows, fitted = np.flatnonzero(weight), base._tempered_fits(X, sample_weight)
@@ -724,21 +720,16 @@ def temperature_path(
         if ended:  # at an earlier level, as threads begin levels in their order
             return None
         found = level_of(fitted(*_rows_of_level(rows, weight[rows], *draw)))
-        if _is_one_cluster(found):
+        if not found[-1]:  # nothing was compared: a single cluster
             ended.append(draw)
         return found
 
     levels, random = [level_of(base)], check_random_state(random_state)
-    if not _is_one_cluster(levels[0]):
+    if levels[0][-1]:
         seeds = random.randint(MOST_SEED, size=int(np.log2(len(rows)))).tolist()
-        draws, is_last = enumerate(seeds, 1), lambda found: _is_one_cluster(found[-1])
+        draws, is_last = enumerate(seeds, 1), lambda found: not found[-1][-1]
         levels += _each(level, draws, n_jobs, verbose, is_last)
     return _path_of(levels, rows, weight[rows])
-
-
-def _is_one_cluster(level):
-    """Return whether there was nothing to compare in a level of a path."""
-    return level[-1] == 0
 
 
 def _rows_of_level(rows, weight, number, seed):
@@ -770,20 +761,16 @@ def _path_of(levels, rows, weight):
         separation = float(max(dips) / dip_of_chance(sum(looks)))
         agreement = float(agreements[level]) if separation > 1.0 else 0.0
     found = partitions[level], int(numbers[level]), agreement, separation, level
-    temperatures = 2.0 ** np.arange(len(levels))
-    return TemperaturePath(
-        *found, temperatures, partitions, numbers, agreements, list(fits)
-    )
+    of_levels = 2.0 ** np.arange(len(levels)), partitions, numbers, agreements
+    return TemperaturePath(*found, *of_levels, list(fits))
 
 
 def _agreement(one, other, weight):
     """Return the adjusted Rand index of two partitions of weighted rows."""
     table = sparse.coo_array((weight, (one, other))).toarray()
     total = weight.sum()
-    both, a, b = (
-        np.square(part).sum() - total
-        for part in (table, table.sum(axis=0), table.sum(axis=1))
-    )
+    parts = table, table.sum(axis=0), table.sum(axis=1)
+    both, a, b = (np.square(part).sum() - total for part in parts)
     chance, most = a * b / (total**2 - total), 0.5 * (a + b)
     return min((both - chance) / (most - chance), 1.0) if most > chance else 1.0
 

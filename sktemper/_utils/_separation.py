@@ -1,9 +1,9 @@
 """Gaps between clusters: the dip of the log odds of clusters."""
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from ._evidence import FALSE_ALARM_RATE, effective_rows
+from ._hulls import lower_knots
 
 #: Under a uniform distribution of n numbers, the square root of n times the dip exceeds
 #: q with the probability exp(NULL_HEIGHT - NULL_RATE q^2), for the probabilities that
@@ -28,37 +28,22 @@ def dip(values):
     first, last, largest = 0, len(x) - 1, 1.0
     while first < last:
         here = slice(first, last + 1)
-        convex, is_low = _envelope(x[here], below[here], True)
-        concave, is_high = _envelope(x[here], above[here], False)
-        gaps = np.where(is_low | is_high, concave - convex, 0.0)
-        place = int(gaps.argmax())
+        own, under, over = x[here], below[here], above[here]
+        low, high = lower_knots(own, under), lower_knots(own, -over)
+        convex = np.interp(own, own[low], under[low])
+        concave = np.interp(own, own[high], over[high])
+        gaps = concave - convex
+        place = max(low[gaps[low].argmax()], high[gaps[high].argmax()], key=gaps.item)
         if gaps[place] <= largest:
             break
-        start = np.flatnonzero(is_low[: place + 1])[-1]
-        stop = place + int(is_high[place:].argmax())
-        left = (above[here] - convex)[: start + 1]
-        right = (concave - below[here])[stop:]
+        start = low[np.searchsorted(low, place, side="right") - 1]
+        stop = high[np.searchsorted(high, place)]
+        left, right = (over - convex)[: start + 1], (concave - under)[stop:]
         largest = max(largest, left.max(), right.max())
         if (start, stop) == (0, last - first):
             break
-        first, last = first + int(start), first + stop
+        first, last = first + start, first + stop
     return float(largest / (2.0 * len(x)))
-
-
-def _envelope(x, heights, is_convex):
-    """Return the greatest convex function below points, and which points it touches.
-
-    If ``is_convex`` is False, it is the least concave function above the points.
-    """
-    widths = np.diff(x)
-    slopes = isotonic_regression(
-        np.diff(heights) / widths, sample_weight=widths, increasing=is_convex
-    )
-    curve = heights[0] + np.append(0.0, np.cumsum(slopes * widths))
-    knots = np.ones(len(x), bool)
-    knots[1:-1] = slopes[1:] != slopes[:-1]
-    curve[knots] = heights[knots]
-    return curve, knots
 
 
 def bipartitions(shares):

@@ -520,11 +520,10 @@ class TemperaturePathDisplay(Display):
         upper.set_xticks(places, path.numbers_of_clusters_)
         upper.set(xlabel="Number of clusters", ylabel="Share of samples", ylim=(0, 1))
         upper.yaxis.set_major_formatter(self._percent_formatter())
-        upper.spines["right"].set_visible(False)
         lower.set_xticks(places, [f"{one:g}" for one in path.temperatures_])
         lower.set(xlabel="Temperature of the model", ylabel="Agreement")
         lower.set(xlim=upper.get_xlim(), ylim=(0, 1))
-        self._open_frame(lower)
+        self._open_frame(upper, lower)
         return self
 
 
