@@ -6,11 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from registry import ROWS
+from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+from sktemper import (
+    AnnealedGaussianMixture,
+    AnnealedMixedMixture,
+    AnnealedMultinomialMixture,
+    TemperedGaussianMixture,
+)
 from sktemper._utils._evidence import effective_rows
 from sktemper._utils._separation import (
     bipartitions,
@@ -221,6 +227,34 @@ def test_every_mixture_has_a_path(name):
         assert path.partitions_.shape == (len(path.fits_), X.shape[0])
         assert 0.0 <= path.agreement_ <= 1.0
         np.testing.assert_array_equal(path.predict(X), path.labels_)
+
+
+@quiet
+def test_columns_of_a_frame_keep_their_kinds():
+    random = np.random.default_rng(0)
+    y = np.arange(240) % 3
+    drinks = np.array(["tea", "coffee", "water"])
+    X = pd.DataFrame({name: drinks[y] for name in "ab"}, index=np.arange(240)[::-1])
+    X["amount"] = random.gamma(2.0, size=240) + 9.0 * y
+    X["rare"] = np.where(np.arange(240) == 7, "once", "often")  # not in all levels
+    X.loc[::5, "amount"] = np.nan
+    mixture = AnnealedMixedMixture(6, random_state=0)
+    path = temperature_path(mixture, X, random_state=0)
+    assert adjusted_rand_score(y, path.labels_) > 0.9
+    kinds = [[column.kind for column in one.columns_] for one in path.fits_]
+    assert kinds == [kinds[0]] * len(kinds)
+
+
+@quiet
+def test_data_in_parts_and_sparse_counts():
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 60)
+    rates = random.gamma(0.3, 3.0, size=(3, 40))
+    X = sparse.csr_array(random.poisson(rates[y]))
+    mixture = AnnealedMultinomialMixture(6, random_state=0)
+    for data in X, [X[:50], X[50:]]:
+        path = temperature_path(mixture, data, random_state=0)
+        assert adjusted_rand_score(y, path.labels_) == 1.0
 
 
 @quiet
