@@ -712,7 +712,7 @@ _CAPABILITIES = {
         "target_parameters",
     ),
     "fisher_products": ("fisher_product",),
-    "largest_rates": ("largest_rate", "is_valid"),
+    "largest_rates": ("is_valid",),
     "log_partitions": ("log_partition",),
     "map_partitions": ("map_partition",),
     "current_partitions": ("current_partition",),
@@ -794,6 +794,14 @@ class Capabilities(Renewing):
         if no rate leaves the domain.
         """
         return np.inf
+
+    def within_domain(self, statistics: Any) -> Any:
+        """Return statistics whose entries are in their domain, one by one.
+
+        They replace statistics with negative factors.  By default they are unchanged,
+        and `largest_rate` limits the rate of the whole step.
+        """
+        return statistics
 
     def is_valid(self, globals_: Any) -> bool:
         """Return whether the parameters are in their domain."""
@@ -1275,7 +1283,7 @@ class ConjugateModel(Options, Capabilities):
     Capabilities, each needed by some policies
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,
         `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
-        (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
+        (`is_valid`), "log_partitions" (`log_partition`),
         "map_partitions" (`map_partition`), "current_partitions" (`current_partition`),
         "complete_partitions" (`complete_partition`, `complete_current`),
         "critical_temperatures" (`critical_temperatures`), "ascents" (`ascent`),

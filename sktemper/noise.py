@@ -132,15 +132,16 @@ class SVIPlusNoise(GradientNoise):
         paper, with which the noise fades.  If M >= S, there is none.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the factors: S times a Dirichlet, which has no negative factors,
-        or 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the paper; its steps are
-        shortened if needed, see ``history_["rate_share"]``.
+        or 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the paper, whose factors
+        may be negative.  For LDA, tokens of a word in a topic that would be fewer than
+        0 are 0; steps of other models are shortened, see ``history_["rate_share"]``.
 
     Notes
     -----
     The aim of the paper is noise that is closer to a Gaussian than that of a batch of M
     units, and only "gaussian" has it.  No factors >= 0 with these moments have a third
     moment below (S/M)^2, which is that of a batch of M units; those of "dirichlet" have
-    more.  The price of "gaussian" are shortened steps.
+    more.
 
     References
     ----------

@@ -42,23 +42,32 @@ def test_the_moments_of_the_weights(distribution, size):
     assert noise.unit_noise(5, clock, random) is None or size != 20
 
 
-def test_a_gaussian_step_stays_in_the_domain():
+def test_entries_of_a_gaussian_step_stay_in_the_domain():
+    """Tokens of a word below 0 count as 0; other words and the rate are unchanged."""
     model = LDAModel(2, 3, np.full(2, 0.5), np.array([[0.1]]))
     topics = Topics.from_dense(np.full((3, 2), 1.0), np.array([[0.1]]))
     block = model.take(sparse.csr_array(np.eye(3)), slice(None))
     prepared = model.prepare(topics, model.initial_hyper(None))
     weights = np.array([-1.0, 2.0, 2.0])
     step = model.local_step(block, prepared, Request(Powers(), weights))
-    rate = model.largest_rate(
-        topics, step.statistics, 4.0, Powers(), model.initial_hyper(None)
-    )
-    # lambda falls from 1 toward .1 - 4 / 2, and is 0 at the rate 1 / 2.9
-    assert rate == pytest.approx(1 / 2.9)
+    statistics, hyper = model.within_domain(step.statistics), model.initial_hyper(None)
+    assert model.largest_rate(topics, statistics, 4.0, Powers(), hyper) == np.inf
+    moved = model.step(topics, statistics, 4.0, Powers(), 0.9, None).dense()
+    tokens = np.array([0.0, 2.0, 2.0])[:, None] * [0.5, 0.5]
+    np.testing.assert_allclose(moved, 0.1 + 0.9 * (0.1 + 4 * tokens))
+
+
+def test_gaussian_noise_of_topics_shortens_no_step(documents):
+    noise = SVIPlusNoise(0.25, "gaussian")
+    lda = TemperedLDA(4, tempering=None, gradient_noise=noise, batch_size=30)
+    lda.set_params(max_iter=2, learning_rate=1.0, random_state=0).fit(documents)
+    assert (lda.history_["rate_share"] == 1).all() and (lda.components_ > 0).all()
+
+
+def test_a_gaussian_step_of_other_models_is_shortened():
     guard = SVIPlusNoise(0.5, "gaussian").guarded
-    assert guard(0.9, lambda: rate) == pytest.approx(0.9 / 2.9)
-    assert guard(0.1, lambda: rate) == 0.1
-    moved = model.step(topics, step.statistics, 4.0, Powers(), 0.9 / 2.9, None)
-    assert moved.dense().min() == pytest.approx(0.1)
+    assert guard(0.9, lambda: 0.5) == pytest.approx(0.45)
+    assert guard(0.1, lambda: 0.5) == 0.1
 
 
 def test_the_adaptive_rate_is_signal_over_signal_and_noise():

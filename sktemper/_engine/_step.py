@@ -346,8 +346,10 @@ class Steps:
     def _outcome(self, batch, inputs, local):
         """Return the outcome of the summed local steps; the state is unchanged."""
         model, policies, state = self.problem.model, self.policies, self.state
-        scale = batch.scale
-        arguments = local.statistics, scale, inputs.powers
+        scale, statistics, factors = batch.scale, local.statistics, inputs.unit_noise
+        if factors is not None and np.min(factors, initial=0.0) < 0:
+            statistics = model.within_domain(statistics)
+        arguments = statistics, scale, inputs.powers
 
         def gradient():
             vector = model.target_parameters(*arguments, state.hyper)
@@ -360,7 +362,7 @@ class Steps:
         largest = functools.partial(model.largest_rate, state.globals_, *arguments)
         rate = policies.guarded(wanted, functools.partial(largest, state.hyper))
         hyper = model.update_hyper(
-            state.hyper, state.globals_, local.statistics, scale, rate, inputs.powers
+            state.hyper, state.globals_, statistics, scale, rate, inputs.powers
         )
         return StepOutcome(
             *arguments,

@@ -513,17 +513,15 @@ class LDAModel(ConjugateModel):
             cells=stepped(globals_.cells, statistics.cells, rate, scale),
         )
 
-    def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the rate at which an entry of lambda would become 0."""
-        ((words, rows),) = statistics.merged().parts
-        prior = powers.prior * (globals_.full_prior()[words] - 1.0) + 1.0
-        target = prior + scale * rows[:, : self.n_topics]
-        topic_word = globals_.rows(words)
-        leaving = target < 0
-        if not leaving.any():
-            return math.inf
-        topic_word, target = topic_word[leaving], target[leaving]
-        return float((topic_word / (topic_word - target)).min())
+    def within_domain(self, statistics):
+        """Return statistics in which no topic has less than 0 tokens of a word.
+
+        The target of each entry of lambda is then at least its prior.  If entries fell
+        nearly to 0, a topic would lose words that a few documents of the batch have.
+        """
+        merged = statistics.merged()
+        ((words, rows),) = merged.parts
+        return replace(merged, parts=((words, np.maximum(rows, 0.0)),))
 
     def is_valid(self, globals_):
         return bool((globals_.dense() > 0).all())
