@@ -97,11 +97,11 @@ def plain(**changes):
     }
 
 
-def topic_curves(corpus, settings, seeds, **shared):
-    """Return scores of shape (n_seeds, n_passes), and the last fit, of each setting."""
-    curves, fits = {}, {}
+def topic_curves(corpus, settings, seeds, bounds=False, **shared):
+    """Return scores of shape (n_seeds, n_passes), last fits and last bounds."""
+    curves, fits, last = {}, {}, {}
     for name, parameters in settings.items():
-        curves[name] = []
+        curves[name], last[name] = [], []
         for seed in seeds:
             scores = AfterPass(
                 lambda lda, _: completion_log_likelihood(lda, corpus.test)
@@ -109,21 +109,31 @@ def topic_curves(corpus, settings, seeds, **shared):
             lda = TemperedLDA(random_state=seed, **shared | parameters)
             fits[name] = lda.set_callbacks(scores).fit(corpus.train)
             curves[name].append(scores.values)
-        curves[name] = np.array(curves[name])
-    return curves, fits
+            if bounds:
+                bound = lda.lower_bound(corpus.train) / corpus.train.sum()
+                last[name].append([bound])
+        curves[name], last[name] = np.array(curves[name]), np.array(last[name])
+    return curves, fits, last
 
 
-def compare_topics(run, settings, names=("debian", "nyt", "imdb"), seeds=3, **shared):
+def compare_topics(
+    run, settings, names=("debian", "nyt", "imdb"), seeds=3, bounds=False, **shared
+):
     """Fit every setting to every corpus, and print gains over the first setting.
 
-    Gains are in nats per held-out token, and are paired by seed.
+    Gains are in nats per held-out token, or of bounds per training token, and are
+    paired by seed.
     """
     panels, all_fits = {}, {}
     for name, corpus in run.texts(*names):
-        curves, fits = topic_curves(corpus, settings, run.all_seeds(seeds), **shared)
+        given = corpus, settings, run.all_seeds(seeds), bounds
+        curves, fits, last = topic_curves(*given, **shared)
         n = corpus.train.shape[0]
         print(f"{name}, {n:,} documents: nats per held-out token, gain")
         print_gains(curves)
+        if bounds:
+            print(f"{name}: bound in nats per training token, gain")
+            print_gains(last, 4)
         panels[f"{name} ({n:,})"], all_fits[name] = curves, fits
     draw_curves(run, panels, "passes", "held-out nats per token")
     return panels, all_fits

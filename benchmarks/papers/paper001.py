@@ -44,12 +44,12 @@ def rate(offset):
     return RobbinsMonro(offset, 0.7)
 
 
-def settings_of_topics(quick, local):
-    """Return the settings, without equation 10 as printed if the run is quick."""
+def settings_of_topics(local):
+    """Return the settings; both methods as printed have log C of their score."""
     settings = {"SVI": None}
     for length in (0.01, 0.1, 1):
         settings[f"AVI, tA={length}"] = avi(MEAN_TEMPERATURE, length, "passes")
-    settings["VT as printed"] = vt()
+    settings["VT as printed"] = vt(log_partition="complete")
     settings["VT, predictive score"] = vt(score="predictive")
     settings["VT, log C at the prior's mode"] = vt(
         score="predictive", log_partition="map"
@@ -58,13 +58,9 @@ def settings_of_topics(quick, local):
     if local:
         settings["LVT, model's priors"] = LocalTempering(partition_priors=None)
         settings["LVT default"] = LocalTempering()
-        if quick:  # the normaliser of each document takes half a minute per pass
-            settings["LVT, current normaliser"] = LocalTempering(
-                log_partition="current"
-            )
-            settings["LVT as printed"] = LocalTempering(
-                min_inverse_temperature=0, score="complete", log_partition="current"
-            )
+        settings["LVT as printed"] = LocalTempering(
+            min_inverse_temperature=0, score="complete", log_partition="complete"
+        )
     settings["default schedule and target"] = Annealing()
     return {name: plain(tempering=policy) for name, policy in settings.items()}
 
@@ -87,7 +83,7 @@ def topics(run, local=True):
     for offset in (64, 1024):
         run.figure = f"{name_of_figure}.offset{offset}"
         print(f"Offset of the rate: {offset}{', as printed' * (offset == 1024)}\n")
-        settings = settings_of_topics(run.quick, local)
+        settings = settings_of_topics(local)
         names = ("debian", "nyt")
         _, fits = compare_topics(
             run, settings, names, 2, learning_rate=rate(offset), **shared
@@ -197,31 +193,39 @@ def faces(run):
         "VI": None,
         "AVI 6 in 5": avi(6, 5),
         "AVI 6 in 50": avi(6, 50),
-        "VT": vt(max_temperature=6),
+        # q(T) is at the highest temperature in the first step, as in the figure
+        "VT": vt(max_temperature=6, initial_probabilities=np.eye(100)[-1]),
         "VT default": GlobalTempering(),
     }
+    panels = {}
     for reading, variance in {"variances": 0.5, "deviations": 0.25}.items():
         for init in ("random", "data"):
-            print(f"faces, sigma are {reading}, start {init}: nats per pixel, gain")
-            scores = {}
+            title = f"faces, sigma are {reading}, start {init}"
+            print(f"{title}: nats per pixel, gain; T in the first five iterations")
+            scores, panels[title] = {}, {}
             for name, policy in temperings.items():
-                scores[name] = np.array(
-                    [face_score(X, policy, variance, init, s) for s in run.all_seeds(3)]
-                )
+                fits = [fit(X, policy, variance, init, s) for s in run.all_seeds(3)]
+                scores[name] = np.array([score for score, _ in fits])
+                panels[title][name] = np.array([T for _, T in fits])
                 gain = scores[name] - scores["VI"]
                 print(
-                    f"  {name:20}{spread(scores[name])}  {spread(gain, sign='+')}",
+                    f"  {name:20}{spread(scores[name])}  {spread(gain, sign='+'):18}",
+                    *panels[title][name].mean(axis=0)[:5].round(2),
                     flush=True,
                 )
             print()
+    run.figure += ".faces"
+    draw_curves(run, panels, "iterations", "T")
 
 
-def face_score(X, policy, variance, init, seed):
+def fit(X, policy, variance, init, seed):
+    """Return the held-out score of a fit of faces, and T in each iteration."""
     order = np.random.default_rng(seed).permutation(len(X))
     n_test = len(X) // 4
     model = TemperedFactorialMixture(
         30,
         tempering=policy,
+        posterior="factorized",
         init=init,
         noise_variance=variance,
         component_variance=variance,
@@ -229,7 +233,9 @@ def face_score(X, policy, variance, init, seed):
         max_iter=60,
         random_state=seed,
     )
-    return model.fit(X[order[n_test:]]).score(X[order[:n_test]]) / X.shape[1]
+    score = model.fit(X[order[n_test:]]).score(X[order[:n_test]]) / X.shape[1]
+    T = model.history_["temperature"]
+    return score, np.append(T, np.full(60 - len(T), T[-1]))
 
 
 @figure("001.fig4", "003.fig5")

@@ -11,7 +11,6 @@ from common import (
     plain,
     print_gains,
     spread,
-    topic_curves,
 )
 from gaussian_mixture_clusters import PRIORS, make_data
 from matplotlib.figure import Figure
@@ -23,7 +22,7 @@ from sktemper import (
     TemperedMatrixFactorization,
 )
 from sktemper.datasets import make_ratings
-from sktemper.learning_rates import LearningRate, RobbinsMonro
+from sktemper.learning_rates import RobbinsMonro
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import RampSchedule
 from sktemper.tempering import Annealing
@@ -73,32 +72,14 @@ def ratings(run):
 
 
 # -- topics ----------------------------------------------------------------------------
-class ReplayedRate(LearningRate):
-    """The rates of another fit, without its noise: a control.
-
-    Parameters
-    ----------
-    rates : ndarray
-    """
-
-    _parameter_constraints = {"rates": "no_validation"}
-
-    def __init__(self, rates):
-        self.rates = rates
-
-    def next_rate(self, state, clock, gradient):
-        """Return the rate of the same step of the other fit."""
-        return float(self.rates[clock.steps]), state
-
-
 @figure("002.fig2")
 def topics(run):
     """LDA: SVI+ with batches of 1,000 and M=500 beats SVI with 500 and with 1,000."""
     S = run.size(1000, 400)
     M, rate = S // 2, RobbinsMonro(10, 0.6)
-    settings = {
-        f"SVI, {S}": plain(batch_size=S),
+    settings = {  # gains are over the first
         f"SVI, {M}": plain(batch_size=M),
+        f"SVI, {S}": plain(batch_size=S),
         **{
             f"SVI+, {S}, M={M}, {distribution}": plain(
                 batch_size=S, gradient_noise=SVIPlusNoise(M, distribution)
@@ -111,23 +92,7 @@ def topics(run):
         "max_iter": run.size(20, 10),
         "learning_rate": rate,
     }
-    _, all_fits = compare_topics(run, settings, ("nyt", "debian"), 4, **shared)
-    for name, corpus in run.texts("nyt", "debian"):
-        shortened = all_fits[name][f"SVI+, {S}, M={M}, gaussian"].history_
-        share = shortened["rate_share"]
-        controls = {
-            f"SVI, {S}": settings[f"SVI, {S}"],
-            "SVI, replayed rates of gaussian": plain(
-                batch_size=S, learning_rate=ReplayedRate(shortened["learning_rate"])
-            ),
-        }
-        last = (run.all_seeds(4)[-1],)
-        curves, _ = topic_curves(corpus, controls, last, **shared)
-        print(
-            f"{name}: {np.mean(share < 1):.0%} of steps shortened, median rate_share "
-            f"{np.median(share):.2f}; control, seed {last[0]}"
-        )
-        print_gains(curves)
+    compare_topics(run, settings, ("nyt", "debian"), 4, bounds=True, **shared)
 
 
 # -- clusters --------------------------------------------------------------------------

@@ -15,7 +15,9 @@ def rates(run):
         for offset, decay in itertools.product((1, 64, 1024), (0.5, 0.7))
     }
     for metric in ("fisher", "identity"):
-        policies[f"as printed, {metric}"] = PrintedAdaptiveRate(metric)
+        # the paper does not print the number of batches of the warm-up
+        for n in run.size((2, 10, 50, 150, 300), (2, 10, 50)):
+            policies[f"as printed, {metric}, {n}"] = PrintedAdaptiveRate(metric, n)
         policies[f"AdaptiveRate, {metric}"] = AdaptiveRate(metric)
     settings = {name: plain(learning_rate=rate) for name, rate in policies.items()}
     shared = {"n_components": run.size(50, 20), "batch_size": 64, "max_iter": 3}
