@@ -571,6 +571,28 @@ def prepared_of(model, globals_, hyper, prepare=True):
     return prepared
 
 
+class Blocks:
+    """Rows of an ascent, which are taken in blocks, see `ConjugateModel.take`.
+
+    Parameters
+    ----------
+    take : callable
+        Returns the block of the rows in a slice.
+    shape : tuple of int
+    places : list of slice
+        The rows of each block.
+    """
+
+    def __init__(self, take, shape, places):
+        self._take, self.shape, self.places = take, shape, places
+
+    def __len__(self):
+        return len(self.places)
+
+    def __getitem__(self, number):
+        return self._take(self.places[number])
+
+
 class Ascent:
     """Steps of rate 1 on the same rows in memory, many in one call.
 
@@ -613,11 +635,15 @@ class Ascent:
 
     def __init__(self, model, block, row_weight=None):
         self.model, self.block, self.row_weight = model, block, None
-        observed = model.n_observed(block)
+        observed = self.observed()
         if row_weight is not None:
             self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
             observed = row_weight * observed
         self.n_observed = float(observed.sum())
+
+    def observed(self):
+        """Return the number of observations of each row."""
+        return self.model.n_observed(self.block)
 
     def start(self, globals_: Any, hyper: Any, local: Any = None) -> None:
         """Start from parameters.
@@ -1061,6 +1087,9 @@ class Options:
     max_start_rows = 100_000
     stream_rows = None
     most_kept_rows = 0
+    #: Largest number of values of a block of an ascent.  More are taken in `Blocks`; if
+    #: it is infinite, ascents have one block.
+    _most_ascended = math.inf
     watches_bound = False
     keeps_local = False
     n_local = None

@@ -13,7 +13,9 @@ from sktemper import (
     AnnealedMultinomialMixture,
 )
 from sktemper._contract import Ascent
-from sktemper._engine import _fit
+from sktemper._engine import _fit, _passes
+from sktemper._engine._data import InMemory
+from sktemper._families import _kernels
 from sktemper._families._ascent import MixtureAscent, ProductAscent
 from sktemper._families._births import Search
 from sktemper._families._dirichlet import WEIGHTS
@@ -113,6 +115,44 @@ def test_the_kernel_takes_the_steps_of_the_model(name, prior, is_weighted):
         for known, found, in_parts in zip(*results, strict=True):
             np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-9)
             np.testing.assert_array_equal(in_parts, found)
+
+
+@pytest.mark.parametrize("n_sections", [1, 3, 7])  # of 4 blocks
+@pytest.mark.parametrize("name", CASES)
+def test_sections_of_blocks_add_up(name, n_sections):
+    model, block, globals_, hyper = model_of(name)
+    model.block_size = 64
+    blocks = InMemory(CASES[name][1]).blocks(model, np.arange(240))
+    results = []
+    for ascent in (
+        ProductAscent(model, block, WEIGHT),
+        model.ascent(blocks, hyper, WEIGHT),
+    ):
+        ascent.n_sections = n_sections
+        ascent.start(globals_, hyper)
+        bounds = bounds_of_run(ascent, POWERS["posterior"])
+        arrays = ascent.parameters()[0].arrays()
+        results.append([bounds, ascent.row_bounds, ascent.n_observed, *arrays])
+    for known, found in zip(*results, strict=True):
+        np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_threads_share_sections_of_large_steps(name, monkeypatch):
+    estimator, X = CASES[name]
+    monkeypatch.setattr(_passes, "MOST_PRODUCTS", 1e4)
+    monkeypatch.setattr(_DiscreteMixtureModel, "block_size", 32)
+    sections, run, fits = [], _kernels.run_shared, []
+
+    def note(functions):
+        sections.append(len(functions))
+        return run(functions)
+
+    monkeypatch.setattr(_kernels, "run_shared", note)
+    for n_jobs in (1, 2, 3):
+        fits.append(estimator(6, n_jobs=n_jobs, random_state=0).fit(X))
+        assert_same_fit(fits[0], fits[-1])
+    assert max(sections) > 1
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -175,8 +175,12 @@ def test_the_kernel_takes_the_steps_of_the_model(covariance_type, dtype, rtol, p
     state, block = mixture.state_, model.take(X, slice(None))
     powers = np.concatenate([np.tile(powers, (6, 1)), np.ones((6, 3))])
     outcomes = []
-    by_kernel = model.ascent(block, state.hyper, weight)
-    for ascent in by_kernel, MixtureAscent(model, block, weight):
+    for ascent, n_sections in (
+        (model.ascent(block, state.hyper, weight), 1),
+        (model.ascent(block, state.hyper, weight), 3),  # one of which is empty
+        (MixtureAscent(model, block, weight), 1),
+    ):
+        ascent.n_sections = n_sections
         ascent.start(state.globals_, state.hyper)
         bounds = bounds_of_run(ascent, powers)
         globals_, hyper = ascent.parameters()
@@ -184,8 +188,9 @@ def test_the_kernel_takes_the_steps_of_the_model(covariance_type, dtype, rtol, p
         arrays = [*globals_.arrays(), freedom, ascent.row_bounds, hyper.covariance]
         outcomes.append([bounds, *arrays])
     assert np.ptp(freedom / state.hyper.freedom_of_scales) > 0
-    for found, known in zip(*outcomes, strict=True):
+    for found, in_sections, known in zip(*outcomes, strict=True):
         np.testing.assert_allclose(found, known, rtol=rtol, atol=10 * rtol)
+        np.testing.assert_allclose(in_sections, known, rtol=rtol, atol=10 * rtol)
 
 
 @pytest.mark.filterwarnings("ignore:Most rows are in components")

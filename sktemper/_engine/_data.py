@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._contract import ConjugateModel, Powers, Request
+from .._contract import Blocks, ConjugateModel, Powers, Request
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._sklearn import csr_container
@@ -66,6 +66,19 @@ class InMemory:
                 return block
             blocks[key] = block
         return blocks[key]
+
+    def blocks(self, model, rows):
+        """Return rows as `Blocks`."""
+        chosen = as_slice(rows)
+
+        def take(where):
+            if not isinstance(chosen, slice):
+                return self.take(model, chosen[where])
+            first = chosen.start
+            return self.take(model, slice(first + where.start, first + where.stop))
+
+        places = list(cuts(len(rows), model.block_size))
+        return Blocks(take, (len(rows), self.X.shape[1]), places)
 
     def is_view(self, model, rows):
         """Return whether a block of rows needs no copy of a dense matrix."""

@@ -5,9 +5,17 @@ import math
 import numpy as np
 from scipy import sparse
 
-from .._contract import Ascent, IllDefined, Powers, Request, Stopped, prepared_of
+from .._contract import (
+    Ascent,
+    Blocks,
+    IllDefined,
+    Powers,
+    Request,
+    Stopped,
+    prepared_of,
+)
 from ._family import entries_of
-from ._kernels import product_ascent
+from ._kernels import Sections, product_ascent
 
 #: Results of local steps.
 WANTED = Request().want
@@ -138,22 +146,45 @@ class KernelAscent(Ascent):
 
 
 class ProductAscent(KernelAscent):
-    """Steps by a kernel, for families that have `Family.parts_of_kernel`."""
+    """Steps by a kernel, for families that have `Family.parts_of_kernel`.
+
+    Of `Blocks`, moments are computed in each step, so that large data need no memory.
+    """
 
     def __init__(self, model, block, row_weight):
         super().__init__(model, block, row_weight)
         self._parts = model.family.parts_of_kernel()
-        self._moments = moments = model.family.moments(block)
-        if sparse.issparse(moments):
-            self._moments = entries_of(moments)
-        self._log_base = None
-        if np.ndim(base := model.family.log_base(block)):
-            self._log_base = np.ascontiguousarray(base, dtype=np.float64)
+        is_large = isinstance(block, Blocks)
+        self._moments, self._log_base = self._of(block[0] if is_large else block)
         self._sticks = len(model.shapes()[0]) == 2
         self.row_bounds = np.empty(block.shape[0])
 
+    def _of(self, block):
+        """Return the moments of a block, and their base measure, or None."""
+        moments, log_base = self.model.family.moments(block), None
+        if sparse.issparse(moments):
+            moments = entries_of(moments)
+        if np.ndim(base := self.model.family.log_base(block)):
+            log_base = np.ascontiguousarray(base, dtype=np.float64)
+        return moments, log_base
+
+    def observed(self):
+        if not isinstance(self.block, Blocks):
+            return super().observed()
+        return np.concatenate([self.model.n_observed(block) for block in self.block])
+
+    def _blocks(self, number):
+        """Yield the blocks of a section, see `Sections`."""
+        n_blocks = len(self.block)
+        first, end = (n_blocks * i // self.n_sections for i in (number, number + 1))
+        for i in range(first, end):
+            yield self.block.places[i].start, *self._of(self.block[i])
+
     def _take_steps(self, steps):
         hyper, globals_ = self._hyper, self._globals
+        sections = None
+        if isinstance(self.block, Blocks):
+            sections = Sections(self._blocks, self.n_sections)
         return product_ascent(
             self._parts,
             self._moments,
@@ -164,6 +195,7 @@ class ProductAscent(KernelAscent):
             steps,
             (globals_.weights.reshape(-1), globals_.components),
             self.row_bounds,
+            sections,
         )
 
 
@@ -173,9 +205,11 @@ def ascent_of(model, block, row_weight, kernel, n_rows, n_values):
     ``kernel`` is a class of ascents, or None.  It is used if the model has kernels and
     no method of the model is replaced.
     """
+    is_large = isinstance(block, Blocks)
     if kernel and model.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(model)):
-        return kernel(model, block, row_weight) if n_values <= MOST_VALUES else None
-    has_room = n_rows <= model.block_size
+        has_room = is_large or n_values <= MOST_VALUES
+        return kernel(model, block, row_weight) if has_room else None
+    has_room = n_rows <= model.block_size and not is_large
     return MixtureAscent(model, block, row_weight) if has_room else None
 
 

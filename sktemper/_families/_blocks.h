@@ -58,6 +58,13 @@ typedef struct {
     /* out */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
+    /* Sections of the samples, which threads share; 0 if the block has the moments of all.
+     * `share` calls `product_section` for the blocks of each section, in their order, and
+     * returns whether it was stopped. */
+    intptr_t n_sections;
+    void *run;                           /* the ascent, for `product_section` */
+    void *sharing;
+    int (*share)(void *sharing);
 } product_block;
 
 /* Input, output and scratch memory of `product_split`: the search for the best split of a

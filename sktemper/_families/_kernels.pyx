@@ -4,12 +4,15 @@ All functions take and return arrays.  The loops are C, in ``_loops.h``, and are
 compiled for each instruction set.
 """
 
+from functools import partial
+
 import numpy as np
 
 from cython cimport floating
 from libc.math cimport log
 
 from sktemper._simd.special import aligned, lanes_scratch
+from sktemper._utils._tasks import run_shared
 
 include "_loops.pxi"
 include "_steps.pxi"
@@ -254,13 +257,19 @@ cdef int fill_block(
 ) except -1:
     """Fill in sizes, the family and the moments of samples."""
     cdef const int[::1] kinds
-    cdef const intptr_t[::1] sizes, starts
+    cdef const intptr_t[::1] sizes
+    kinds, sizes = parts
+    block.n_parts, block.n_natural, block.n_sections = kinds.shape[0], prior.shape[0], 0
+    block.kinds, block.sizes, block.prior = &kinds[0], &sizes[0], &prior[0]
+    return fill_moments(block, moments)
+
+
+cdef int fill_moments(product_block *block, object moments) except -1:
+    """Fill in the moments of samples."""
+    cdef const intptr_t[::1] starts
     cdef const double[::1] values
     cdef const double[:, ::1] rows
     cdef const int32_t[::1] columns
-    kinds, sizes = parts
-    block.n_parts, block.n_natural = kinds.shape[0], prior.shape[0]
-    block.kinds, block.sizes, block.prior = &kinds[0], &sizes[0], &prior[0]
     block.starts, block.columns, block.moments = NULL, NULL, NULL
     if not isinstance(moments, tuple):
         rows = moments
@@ -276,6 +285,52 @@ cdef int fill_block(
     return 0
 
 
+cdef class Sections:
+    """Sections of the samples of an ascent, see `product_block`.
+
+    ``blocks(i)`` yields the blocks of section i: the number of the first sample, the
+    moments, and what `Family.log_base` returns.
+    """
+
+    cdef product_block *block
+    cdef object blocks, error
+    cdef readonly intptr_t n_sections
+
+    def __init__(self, blocks, n_sections):
+        self.blocks, self.n_sections = blocks, n_sections
+
+    def step(self, intptr_t i):
+        """Take the local step of a section; return whether it was stopped."""
+        cdef product_block own
+        cdef const double[::1] log_base
+        cdef int status = 0
+        for first, moments, given in self.blocks(i):
+            own = self.block[0]
+            fill_moments(&own, moments)
+            own.row_bounds += <intptr_t>first
+            if own.row_weight != NULL:
+                own.row_weight += <intptr_t>first
+            if given is not None:
+                log_base = given
+                own.log_base = &log_base[0]
+            with nogil:
+                status = SIMD.product_section_f64(&own, i)
+            if status:
+                break
+        return status
+
+
+cdef int _share(void *sharing) noexcept with gil:
+    """Take the local steps of all sections; return whether they were stopped."""
+    cdef Sections sections = <Sections>sharing
+    try:
+        n = range(sections.n_sections)
+        return any(run_shared([partial(sections.step, i) for i in n]))
+    except BaseException as error:
+        sections.error = error
+        return 1
+
+
 def product_ascent(
     tuple parts,
     object moments,
@@ -286,13 +341,15 @@ def product_ascent(
     tuple steps,
     tuple state,
     double[::1] row_bounds,
+    Sections sections,
 ):
     """Take several steps of coordinate ascent; return the status, ``n_done`` and ``before``.
 
     The struct ``product_block`` in ``_blocks.h`` describes the arguments.  ``parts`` are the
     kinds and sizes; sparse moments are a tuple of starts, columns and values; ``numbers``
     are whether weights are stick-breaking, and their concentration; for ``steps`` see
-    `set_steps`.  The call changes ``state``, the weights and the components.
+    `set_steps`.  The call changes ``state``, the weights and the components.  With
+    ``sections``, or else None, the moments are those of any block.
     """
     cdef product_block block
     cdef int status
@@ -306,10 +363,15 @@ def product_ascent(
     block.weights, block.components = &weights[0], &components[0, 0]
     block.row_bounds = &row_bounds[0]
     set_steps(&block.steps, steps)
+    if sections is not None:
+        sections.block, block.n_sections = &block, sections.n_sections
+        block.sharing, block.share = <void *>sections, _share
     scratch = aligned(np.empty, SIMD.product_ascent_size_f64(&block), np.float64)
     block.scratch = &scratch[0]
     with nogil:
         status = run_product_ascent(False, &block)
+    if sections is not None and sections.error is not None:
+        raise sections.error
     return status, block.steps.n_done, block.steps.before
 
 

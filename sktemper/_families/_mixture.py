@@ -18,7 +18,7 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
-from ._ascent import ProductAscent, ascent_of
+from ._ascent import MOST_VALUES, ProductAscent, ascent_of
 from ._births import USED, BirthPlaces, Search, split_merge
 from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
@@ -394,6 +394,16 @@ class MixtureModel(NaturalModel):
         n_values = block.nnz if sparse.issparse(block) else math.prod(block.shape)
         sizes = block.shape[0], n_values
         return ascent_of(self, block, row_weight, ProductAscent, *sizes)
+
+    @property
+    def _most_ascended(self):
+        return MOST_VALUES if self.steps_by_kernel else math.inf
+
+    def most_sections(self, n_rows):
+        """Return a number of sections with at most `MOST_VALUES` sums of moments."""
+        if math.isinf(self._most_ascended):
+            return 1
+        return MOST_VALUES // (2 * self.n_components * self.family.n_natural)
 
     def fisher_product(self, globals_, vector) -> np.ndarray:
         """Return the Fisher information of q(weights, components) times ``vector``."""

@@ -1,6 +1,7 @@
 """Mixtures of sparse data with so many columns that most of them have no entry."""
 
 import copy
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -304,6 +305,10 @@ class WideMixtureModel(MixtureModel):
         if isinstance(block, Entries):
             return None  # the columns that have had entries change with the steps
         return super().ascent(block, hyper, row_weight)
+
+    @property
+    def _most_ascended(self):
+        return super()._most_ascended if self._keeps_all() else math.inf
 
     # -- the state of a fit ------------------------------------------------------------
     def _prior_of(self, hyper):

@@ -14,19 +14,38 @@ enum { DIRICHLET, GAMMA_RATES, NORMAL_GAMMA };
 /* Smaller responsibilities are left out of the sums of moments. */
 #define NO_SHARE_ 1e-30
 
-/* Scratch memory of an ascent.  A table has E u of each component in a column. */
+/* Scratch memory of an ascent.  A table has E u of each component in a column.  Each section has
+ * the last parts of its own. */
 typedef struct {
     double *table, *next, *panels, *arguments, *values;
     double *weights, *components, *logs, *log_weights;
-    double *counts, *sums, *turned, *rows, *shares, *largest, *totals;
     double prior_normaliser;
+    double *bound, *counts, *sums, *turned, *rows, *shares, *largest, *totals;
 } product_room;
 
 /* An ascent, for the functions of `mixture_methods`. */
 typedef struct {
     const product_block *block;
     product_room room;
+    double *sections;                    /* memory of all but the first section */
+    const double *powers;                /* of the local step, and whether it has no sums */
+    int only_bound;
 } product_run;
+
+/* Divides the memory of a section, from `end` on, and returns the end of it. */
+static double *divide_product_section(const product_block *b, double *end, product_room *room)
+{
+    const intptr_t K = b->n_components, M = b->n_natural;
+    room->bound = room_for(&end, 1);
+    room->counts = room_for(&end, K);
+    room->sums = room_for(&end, K * M);
+    room->turned = room_for(&end, b->starts ? K * M : 0);
+    room->rows = room_for(&end, PRODUCT_ROWS * K);
+    room->shares = room_for(&end, PRODUCT_ROWS * K);
+    room->largest = room_for(&end, PRODUCT_ROWS);
+    room->totals = room_for(&end, PRODUCT_ROWS);
+    return end;
+}
 
 /* Divides the scratch memory, and returns the end of it. */
 static double *divide_product_room(const product_block *b, product_room *room)
@@ -43,14 +62,17 @@ static double *divide_product_room(const product_block *b, product_room *room)
     room->components = room_for(&end, K * M);
     room->logs = room_for(&end, 2 * K);
     room->log_weights = room_for(&end, K);
-    room->counts = room_for(&end, K);
-    room->sums = room_for(&end, K * M);
-    room->turned = room_for(&end, b->starts ? K * M : 0);
-    room->rows = room_for(&end, PRODUCT_ROWS * K);
-    room->shares = room_for(&end, PRODUCT_ROWS * K);
-    room->largest = room_for(&end, PRODUCT_ROWS);
-    room->totals = room_for(&end, PRODUCT_ROWS);
-    return end;
+    return divide_product_section(b, end, room);
+}
+
+/* Returns the memory with the parts of section i. */
+static product_room room_of_section(const product_run *run, intptr_t i)
+{
+    product_room own = run->room;
+    const intptr_t size = run->sections - own.bound;
+    if (i > 0)
+        divide_product_section(run->block, run->sections + (i - 1) * size, &own);
+    return own;
 }
 
 /* -- laws of the parts, see `DirichletFamily`, `GammaFamily` and `NormalGammaFamily` ------- */
@@ -266,28 +288,53 @@ static void add_moments(const product_run *run, intptr_t first, intptr_t n, doub
     }
 }
 
-static int product_local_step(void *self, const double *powers, int only_bound, double *bound)
+/* Adds the bounds and moments of the samples of a block; returns whether it was stopped. */
+static int add_samples(const product_run *run)
 {
-    const product_run *run = self;
     const product_block *b = run->block;
-    const product_room *room = &run->room;
-    const intptr_t K = b->n_components, M = b->n_natural;
-    double *sums = b->starts ? room->turned : room->sums;
-    memset(room->counts, 0, (size_t)K * sizeof(double));
-    memset(sums, 0, (size_t)(K * M) * sizeof(double));
-    *bound = 0;
     for (intptr_t first = 0; first < b->n_samples; first += PRODUCT_ROWS) {
         const intptr_t left = b->n_samples - first;
         const intptr_t n = left < PRODUCT_ROWS ? left : PRODUCT_ROWS;
         if (*b->steps.stop)
             return -1;
-        *bound += responsibilities_of(run, first, n, powers[2]);
-        if (!only_bound)
-            add_moments(run, first, n, powers[1]);
+        *run->room.bound += responsibilities_of(run, first, n, run->powers[2]);
+        if (!run->only_bound)
+            add_moments(run, first, n, run->powers[1]);
     }
+    return 0;
+}
+
+static int product_local_step(void *self, const double *powers, int only_bound, double *bound)
+{
+    product_run *run = self;
+    const product_block *b = run->block;
+    const product_room *room = &run->room;
+    const intptr_t K = b->n_components, M = b->n_natural;
+    const intptr_t n_sections = b->n_sections ? b->n_sections : 1;
+    run->powers = powers;
+    run->only_bound = only_bound;
+    for (intptr_t i = 0; i < n_sections; i++) {
+        const product_room own = room_of_section(run, i);
+        *own.bound = 0;
+        memset(own.counts, 0, (size_t)K * sizeof(double));
+        memset(b->starts ? own.turned : own.sums, 0, (size_t)(K * M) * sizeof(double));
+    }
+    if (b->n_sections ? b->share(b->sharing) : add_samples(run))
+        return -1;
+    for (intptr_t i = 1; i < n_sections; i++) {
+        const product_room own = room_of_section(run, i);
+        *room->bound += *own.bound;
+        for (intptr_t k = 0; k < K; k++)
+            room->counts[k] += own.counts[k];
+        double *restrict to = b->starts ? room->turned : room->sums;
+        const double *restrict from = b->starts ? own.turned : own.sums;
+        for (intptr_t m = 0; m < K * M; m++)
+            to[m] += from[m];
+    }
+    *bound = *room->bound;
     for (intptr_t m = 0; b->starts && m < M; m++)
         for (intptr_t k = 0; k < K; k++)
-            room->sums[k * M + m] = sums[m * K + k];
+            room->sums[k * M + m] = room->turned[m * K + k];
     return 0;
 }
 
@@ -363,7 +410,17 @@ LOOP intptr_t NAME(product_ascent_size)(product_block *b)
 {
     product_room room;
     b->scratch = 0;
-    return divide_product_room(b, &room) - (double *)0;
+    const double *end = divide_product_room(b, &room);
+    return (end - (double *)0) + (b->n_sections > 1 ? b->n_sections - 1 : 0) * (end - room.bound);
+}
+
+/* Adds the samples of a block to section i.  Returns 0, or -1 if `stop` is set. */
+LOOP int NAME(product_section)(const product_block *b, intptr_t i)
+{
+    product_run own = *(const product_run *)b->run;
+    own.room = room_of_section(&own, i);
+    own.block = b;
+    return add_samples(&own);
 }
 
 /* Takes steps of coordinate ascent.  Returns the status, see `mixture_ascent.h`. */
@@ -373,7 +430,8 @@ LOOP int NAME(product_ascent)(product_block *b)
                                      product_global_step};
     product_run run;
     run.block = b;
-    divide_product_room(b, &run.room);
+    b->run = &run;
+    run.sections = divide_product_room(b, &run.room);
     run.room.prior_normaliser = log_normaliser_of(b, &run.room, b->prior);
     const int status = prepare_product(&run, b->weights, b->components, run.room.table);
     return status == ASCENT_DONE ? take_steps(&b->steps, &methods, &run) : status;

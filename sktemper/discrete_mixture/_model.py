@@ -399,10 +399,10 @@ class BernoulliFamily(CategoricalFamily):
     def block(self, rows):
         """Return two floats for each value: whether it is 1, and whether it is 0."""
         rows = dense(rows)
-        pairs = np.empty((*rows.shape, 2))
-        np.greater(rows, self.threshold, out=pairs[..., 0], casting="unsafe")
-        np.less_equal(rows, self.threshold, out=pairs[..., 1], casting="unsafe")
-        return pairs.reshape(len(rows), -1)  # NaN is neither
+        pairs = np.empty((*rows.shape, 2), dtype=bool)  # fast, other than casts
+        np.greater(rows, self.threshold, out=pairs[..., 0])
+        np.less_equal(rows, self.threshold, out=pairs[..., 1])
+        return pairs.reshape(len(rows), -1).astype(np.float64)  # NaN is neither
 
 
 class MultinomialMixtureModel(_DiscreteMixtureModel):

@@ -51,9 +51,15 @@ static double *divide_section(ascent_block *b, double *end)
 {
     const intptr_t K = b->n_components, D = b->n_features;
     b->bound = room_for(&end, 1);
-    b->counts = room_for(&end, K);
-    if (!b->freedom_of_scales)
-        b->scaled = b->counts;
+    b->scaled = b->counts = room_for(&end, K);
+    if (b->freedom_of_scales) {
+        b->scaled = room_for(&end, K);
+        b->squares = room_for(&end, ASCENT_ROWS * K);
+        b->scales = room_for(&end, ASCENT_ROWS * K);
+        b->scaled_shares = room_for(&end, ASCENT_ROWS * K);
+        b->of_scales = room_for(&end, 5 * K);
+        b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
+    }
     b->sums = room_for(&end, K * D);
     b->second = room_for(&end, b->n_matrices * b->stored);
     b->vector = room_for(&end, 2 * D);
@@ -97,7 +103,8 @@ static double *divide_room(ascent_block *b)
     b->learnt = room_for(&end, COVARIANCE + b->entries);
     b->best = room_for(&end, COVARIANCE + b->entries);
     b->trial = room_for(&end, COVARIANCE + b->entries);
-    b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
+    if (!b->freedom_of_scales)
+        b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
     b->new_weights = room_for(&end, 2 * K);
     b->new_components = room_for(&end, K * b->natural);
     b->logs = room_for(&end, 2 * K);
@@ -115,14 +122,8 @@ static double *divide_room(ascent_block *b)
     b->used = room_for(&end, K);
     b->means = room_for(&end, K * D);
     b->triangles = room_for(&end, K * b->n_factors);
-    if (b->freedom_of_scales) {
-        b->scaled = room_for(&end, K);
-        b->squares = room_for(&end, ASCENT_ROWS * K);
-        b->scales = room_for(&end, ASCENT_ROWS * K);
-        b->scaled_shares = room_for(&end, ASCENT_ROWS * K);
-        b->of_scales = room_for(&end, 5 * K);
+    if (b->freedom_of_scales)
         b->learned_scales = room_for(&end, K);
-    }
     return divide_section(b, end);
 }
 
@@ -1120,6 +1121,14 @@ static int NAME(gaussian_local_step)(void *self, const double *powers, int only_
             b->sums[d] += own.sums[d];
         for (intptr_t e = 0; e < b->n_matrices * b->stored; e++)
             b->second[e] += own.second[e];
+        if (!b->freedom_of_scales)
+            continue;
+        for (intptr_t k = 0; k < K; k++)
+            b->scaled[k] += own.scaled[k];
+        for (intptr_t k = 0; k < 5 * K; k++)
+            b->of_scales[k] += own.of_scales[k];
+        for (intptr_t m = 0; m < b->n_total; m++)
+            b->total[m] += own.total[m];
     }
     if (!only_bound)
         end_statistics(b, powers[1]);

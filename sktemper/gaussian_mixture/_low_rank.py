@@ -403,6 +403,9 @@ class LowRankMixtureModel(GaussianMixtureModel):
         width = self.subspace.n_features
         return super().products_per_value * self.n_features / width
 
+    def most_sections(self, n_rows):
+        return 1  # blocks of scores are no views of the rows
+
     def _scores(self, X):
         return X if X.shape[1] == self.n_features else self.subspace.scores(X)
 

@@ -396,8 +396,6 @@ class GaussianMixtureModel(MixtureModel):
 
     def most_sections(self, n_rows):
         """Return a number of sections whose memory is at most that of the rows."""
-        if type(self) is not GaussianMixtureModel:
-            return 1
         values_of_section = 3 * self.n_components * self.family.n_natural
         return int(n_rows * self.n_features / values_of_section)
 
