@@ -30,7 +30,6 @@ BAD = {
     "shuffle": ("yes", None),
     "warm_start": ("no", None),
     "biases": ("yes", None),
-    "hide_common_words": ("yes", None),
     "n_jobs": (1.5, "all"),
     "random_state": ("seed", -1),
     "verbose": (-1, "loud"),
@@ -80,7 +79,6 @@ BAD = {
 }
 #: Parameters that may be True or False, and one that scikit-learn itself checks.
 FLAGS = {"shuffle", "warm_start", "biases", "verbose", "random_state"}
-FLAGS |= {"hide_common_words"}
 
 
 def cases_of(parameters):

@@ -157,7 +157,7 @@ def test_page_of_clusters_of_embeddings(data, monkeypatch):
     table = cluster_words(counts, mixture.predict_proba(vectors), names, n_words=3)
     filled = np.flatnonzero(np.bincount(mixture.labels_, minlength=6))
     assert shown["numbers"] == filled.tolist() and len(filled) == 3
-    assert shown["by_tfidf"]
+    assert shown["rank_by"] == "class_tfidf"
     for number, label in zip(shown["numbers"], shown["labels"], strict=True):
         assert label.split() == table.loc[table["cluster"] == number, "word"].tolist()
     # the report accepts an estimator that only predicts labels

@@ -1,4 +1,4 @@
-"""The common part of topics, and tables without it."""
+"""Words that topics have in common, and a topic of their own for them."""
 
 import pickle
 from copy import deepcopy
@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from sktemper import AnnealedLDA
 from sktemper.lda import _priors
-from sktemper.lda._common import CommonPart, _newton, learned_alphas
+from sktemper.lda._common import _newton, common_tokens, learned_alphas
 from sktemper.report._models import find_interface
 from sktemper.report._topics import CountRows
 
@@ -42,120 +42,61 @@ def n_found(topics, others):
 
 @pytest.fixture(scope="module")
 def common():
-    X, topics = documents(0.5)
-    with pytest.warns(ConvergenceWarning, match="common: columns 0, 1, .*max_df"):
+    X, topics = documents(0.6)
+    with pytest.warns(ConvergenceWarning, match="common: 0, 1, .*max_df"):
         lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)
     return X, topics, lda
 
 
-@pytest.mark.every(4)
-@pytest.mark.parametrize(("share", "n_common"), [(0.2, 40), (0.6, 40), (0.6, 130)])
-@pytest.mark.parametrize("n_fitted", [N_TOPICS, 2 * N_TOPICS])
-@pytest.mark.filterwarnings("ignore:.*in common")
-def test_topics_are_shown_without_the_common_words(share, n_common, n_fitted):
-    X, topics = documents(share, 1, n_common)
-    lda = AnnealedLDA(n_fitted, random_state=0).fit(X)
-    found = lda.common_words_
-    assert set(found.columns) >= set(range(n_common // 2))
-    assert (found.columns >= n_common).mean() <= 0.05  # at most one in twenty is wrong
-    assert share - 0.2 < found.token_share < share + 0.05
-    assert n_found(topics, lda.shown_topic_word_) == N_TOPICS
-    assert n_found(topics, lda.topic_word_) < N_TOPICS or share == 0.2
-
-
-@pytest.mark.parametrize(("n_words", "found"), [(800, 0), (1200, 20)])
-@pytest.mark.filterwarnings("ignore:.*in common")
-def test_rates_of_common_words_may_differ_if_the_vocabulary_is_large(n_words, found):
-    random = np.random.default_rng(0)
-    rates = np.exp(random.normal(size=(N_TOPICS, 60))) / np.arange(2, 62)
-    topics = np.zeros((N_TOPICS, n_words))
-    topics[:, :60] = 0.4 * rates / rates.sum(axis=1, keepdims=True)
-    topics[:, 60:] = 0.6 * random.dirichlet(np.full(n_words - 60, 0.05), N_TOPICS)
-    weights = random.dirichlet(np.full(N_TOPICS, 0.1), 600)
-    X = np.array([random.multinomial(100, w @ topics) for w in weights])
-    columns = AnnealedLDA(N_TOPICS, random_state=0).fit(X).common_words_.columns
-    assert len(columns) >= found and (found or not len(columns))
-    assert (columns < 60).all()
-
-
-@pytest.mark.parametrize(("n_words", "n_least"), [(1100, 3), (900, 0)])
-@pytest.mark.filterwarnings("ignore:.*in common")
-def test_common_words_of_texts_of_six_words_are_recognized(n_words, n_least):
-    random = np.random.default_rng(0)
-    topics = random.dirichlet(np.full(n_words, 0.05), N_TOPICS)
-    topics[:, :5] = 0.0
-    shares = random.beta(0.8, 3.2, (N_TOPICS, 1))
-    topics *= (1 - shares) / topics.sum(axis=1, keepdims=True)
-    topics[:, :5] = shares * random.dirichlet(np.full(5, 5.0), N_TOPICS)
-    weights = random.dirichlet(np.full(N_TOPICS, 0.1), 3000)
-    X = np.array([random.multinomial(6, w @ topics) for w in weights])
-    columns = AnnealedLDA(N_TOPICS, random_state=0).fit(X).common_words_.columns
-    n_found = (columns < 5).sum()
-    assert n_found >= n_least
-    assert len(columns) - n_found <= bool(n_least)
-
-
-def test_nothing_is_left_out_without_common_words():
-    X, _ = documents(0.0)
-    lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)  # no warning
-    assert len(lda.common_words_.words) == lda.common_words_.token_share == 0
-    np.testing.assert_array_equal(
-        lda.shown_topic_word_.argmax(axis=1), lda.topic_word_.argmax(axis=1)
-    )
-
-
-def test_tables_and_pages_leave_common_words_out(common):
-    X, _, lda = common
-    names = [f"the{v}" if v < N_COMMON else f"word{v}" for v in range(N_WORDS)]
-    table, explained = lda.topics(names), lda.explain(X[:20], names)
-    page = find_interface(lda).facts(X, CountRows(X), names)
-    assert not any("the" in word for words in lda.top_words(names) for word in words)
-    assert not any("the" in word for word in (*table["word"], *explained["word"]))
-    weight = lda.shown_topic_word_[table["topic"], table["word"].str[4:].astype(int)]
-    np.testing.assert_allclose(table["weight"], weight, rtol=1e-5)
-    shown = lda.set_params(hide_common_words=False)
-    assert sum("the" in word for words in shown.top_words(names) for word in words) > 60
-    assert shown.explain(X[:20], names)["word"].str.contains("the").any()
-    np.testing.assert_allclose(shown.shown_topic_word_, shown.topic_word_, rtol=1e-6)
-    shown.set_params(hide_common_words=True)
-    np.testing.assert_array_equal(page.topic_word, shown.shown_topic_word_)
-
-
-def test_common_shares_are_weighted_quantiles():
+def test_common_tokens_are_weighted_quantiles():
     random = np.random.default_rng(0)
     tokens = np.vstack([random.gamma(20.0, 1.0, (4, 20)) * 50, np.zeros((96, 20))])
     tokens[4:, :] = 8000 * random.dirichlet(np.full(96, 0.02), 20).T
-    part = CommonPart.of_topics(tokens)
     totals, corpus = tokens.sum(axis=0), tokens.sum(axis=1) / tokens.sum()
-    for column, share in zip(*part.columns(), strict=True):
-        # the largest share that topics with at least 80 % of the tokens reach
+    common = common_tokens(tokens)
+    for column in range(100):
+        # the largest rate that topics with at least 35 % of the tokens reach
         rates = tokens[column] / totals / corpus[column]
         reach = [totals[rates >= rate].sum() / totals.sum() for rate in rates]
-        best = max(r for r, enough in zip(rates, reach, strict=True) if enough > 0.8)
-        assert share == pytest.approx(min(best, 1.0), rel=1e-9)
-    assert set(part.columns()[0]) == {0, 1, 2, 3}
-    assert CommonPart.of_topics(tokens[:, :4]) is None  # few topics
-    assert CommonPart.of_topics(np.ones((100, 20))) is None  # equal topics
-    tokens[:, 0] *= 1000
-    assert CommonPart.of_topics(tokens) is None  # one topic is nearly all
+        best = max(r for r, enough in zip(rates, reach, strict=True) if enough > 0.35)
+        expected = np.minimum(tokens[column], min(best, 1.0) * corpus[column] * totals)
+        np.testing.assert_allclose(common[column], expected, rtol=1e-9)
+    assert common[:4].sum() > 0.8 * tokens[:4].sum()
+    np.testing.assert_allclose(common_tokens(np.ones((100, 20))), 1.0)
+
+
+def test_tables_do_not_put_common_words_first(common):
+    X, _, lda = common
+    names = [f"the{v}" if v < N_COMMON else f"word{v}" for v in range(N_WORDS)]
+    own, frequent = (
+        sum("the" in word for words in lists for word in words)
+        for lists in (
+            lda.top_words(names),
+            lda.top_words(names, rank_by="probability"),
+        )
+    )
+    assert own == 0 and frequent > 60
+    page = find_interface(lda).facts(X, CountRows(X), names)
+    assert not any("the" in page.label(k) for k in range(N_TOPICS))
+
+
+def test_topics_that_share_frequent_words_are_no_copies():
+    X, _ = documents(0.7)
+    with pytest.warns(ConvergenceWarning) as caught:
+        AnnealedLDA(N_TOPICS, random_state=0).fit(X)
+    assert [str(one.message)[:3] for one in caught] == ["70%"]
 
 
 # -- a topic of its own for common words -----------------------------------------------
 
 
 def assert_other_topics_show_none(separated):
-    """Topic 0 shows words with most tokens in it, and no other topic shows them."""
+    """Topic 0 lists words with most tokens in it, and no other topic lists them."""
     tokens = separated.state_.globals_.tokens().T
-    found, shown = separated.common_words_, separated.shown_topic_word_
-    share = tokens[0] / tokens.sum(axis=0)
-    assert set(found.columns) == set(np.flatnonzero(share >= 0.5)) != set()
-    np.testing.assert_allclose(found.shares, share[found.columns], rtol=1e-5)
-    assert found.token_share == pytest.approx(tokens[0].sum() / tokens.sum(), rel=1e-5)
-    np.testing.assert_allclose(shown[0], separated.topic_word_[0], rtol=1e-5)
-    assert shown[1:, found.columns].max() < 1e-3
-    kept = np.setdiff1d(np.arange(N_WORDS), found.columns)
-    ratio = shown[1:, kept] / separated.topic_word_[1:, kept]
-    assert ratio.min() >= 0.999 and np.ptp(ratio, axis=1).max() < 1e-3
+    common = np.flatnonzero(tokens[0] >= 0.5 * tokens.sum(axis=0))
+    first, *others = separated.top_words()
+    assert set(map(int, first)) <= set(common) != set()
+    assert np.isin(np.array(sum(others, []), dtype=int), common).mean() < 0.05
 
 
 def test_a_separate_topic_may_have_most_tokens():
@@ -163,17 +104,10 @@ def test_a_separate_topic_may_have_most_tokens():
     with pytest.warns(ConvergenceWarning, match="in common"):
         lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)
     separated = lda.separate_common_words(X)
-    assert separated.common_words_.token_share > 0.5
+    tokens = separated.state_.globals_.tokens().sum(axis=0)
+    assert tokens[0] > 0.5 * tokens.sum()
     assert_other_topics_show_none(separated)
     separated.set_params(warm_start=True, max_iter=1).fit(X)  # no warning
-
-
-def test_a_larger_prior_alone_makes_no_separate_topic():
-    X, topics = documents(0.5)
-    alpha = np.r_[0.1, np.full(N_TOPICS - 1, 0.05)]
-    with pytest.warns(ConvergenceWarning, match="in common"):
-        lda = AnnealedLDA(N_TOPICS, doc_topic_prior=alpha, random_state=0).fit(X)
-    assert n_found(topics, lda.shown_topic_word_) == N_TOPICS
 
 
 def test_separated_topics_are_the_true_ones(common):
@@ -205,7 +139,7 @@ def test_a_separate_topic_outlives_merges_and_pickles(common):
     with pytest.raises(ValueError, match="already"):
         merged.separate_common_words(X)
     again = merged.set_params(doc_topic_prior=None).fit(X)
-    assert not again._hidden_part()  # four topics of a new fit have no common part
+    assert again.separate_common_words(X).n_components == 5  # a new fit has none
 
 
 def test_separation_counts_weights_and_needs_common_words(common, monkeypatch):
@@ -219,8 +153,8 @@ def test_separation_counts_weights_and_needs_common_words(common, monkeypatch):
     np.testing.assert_array_equal(of_last, learned_alphas(lda, X[-1:], None))
     with pytest.raises(ValueError, match="already"):
         weighted.set_params(n_jobs=2).separate_common_words(X)
-    with pytest.raises(ValueError, match="no common words"):
-        AnnealedLDA(3, random_state=0).fit(X).separate_common_words(X)
+    with pytest.raises(ValueError, match="no words in common"):
+        AnnealedLDA(1, random_state=0).fit(X).separate_common_words(X)
 
 
 @pytest.mark.parametrize("alphas", [(0.05, 0.05), (30.0, 0.01)])

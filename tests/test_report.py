@@ -97,11 +97,11 @@ def in_turns(values, n):
 def test_topic_words_are_correct_at_each_slider_position(lda, X, names, tmp_path):
     data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", n_words=25))
     for relevance in 0.0, 0.35, 0.6, 1.0:
-        table = lda.topics(names, 25, X=X, relevance=relevance)
+        table = lda.topics(names, 25, X=X, rank_by=relevance)
         for k, rows in table.groupby("topic"):
-            words = in_turns(data["words_of_topics"][k], 3)
+            words = in_turns(data["words_of_topics"][k], 4)
             words.sort(key=lambda w: -(relevance * w[1] + (1 - relevance) * w[2]))
-            shown = [data["words"][v] for v, _, _ in words[:25]]
+            shown = [data["words"][v] for v, *_ in words[:25]]
             assert shown == rows["word"].tolist()
             np.testing.assert_allclose(
                 [np.exp(w[1]) for w in words[:25]], rows["weight"], rtol=1e-4
@@ -109,6 +109,12 @@ def test_topic_words_are_correct_at_each_slider_position(lda, X, names, tmp_path
             np.testing.assert_allclose(
                 [np.exp(w[2]) for w in words[:25]], rows["lift"], rtol=1e-4
             )
+    assert data["rank_by"] == "term_score"
+    for k, rows in lda.topics(names, 25, X=X).groupby("topic"):
+        words = in_turns(data["words_of_topics"][k], 4)
+        words.sort(key=lambda w: (-w[3], -w[1]))
+        shown = [data["words"][v] for v, *_ in words[:25]]
+        assert shown == rows["word"].tolist()
     first = table[table["rank"] == 1]
     np.testing.assert_allclose(data["prevalence"], first["prevalence"], atol=1e-6)
 
@@ -280,7 +286,7 @@ def test_the_search_finds_frequent_words_and_displayed_words(
     data = data_of(page)
     counts = np.asarray(X.sum(axis=0)).ravel()
     frequent = set(names[np.argsort(-counts, kind="stable")[:12]])
-    shown = {data["words"][v] for list_ in data["words_of_topics"] for v in list_[::3]}
+    shown = {data["words"][v] for list_ in data["words_of_topics"] for v in list_[::4]}
     assert set(data["words"]) == frequent | shown
     assert 12 < len(data["words"]) < data["n_features"] == 80
 

@@ -152,7 +152,7 @@ def place_of(page, topic):
 
 
 def test_the_largest_topic_is_chosen_first(page, lda, X, names):
-    table = lda.topics(names, 30, X=X, relevance=0.6)
+    table = lda.topics(names, 30, X=X)
     largest = table["prevalence"].idxmax()
     topic = table["topic"][largest]
     assert page.locator("#status").inner_text().startswith(f"Topic {topic} is chosen")
@@ -162,7 +162,7 @@ def test_the_largest_topic_is_chosen_first(page, lda, X, names):
 
 
 def test_a_click_on_a_circle_shows_words_and_documents(page, lda, X, names):
-    table = lda.topics(names, 30, X=X, relevance=0.6)
+    table = lda.topics(names, 30, X=X)
     top = lda.top_documents(X, 10)
     for topic in 3, 1, 3:
         page.wait_for_timeout(400)  # faster clicks would be a double click
@@ -205,7 +205,7 @@ def test_the_keyboard_reaches_topics_and_all_has_a_name(page):
     page.keyboard.press("Shift+Tab")
     search = page.get_by_role("searchbox", name="Search for a word")
     assert search.evaluate("element => element === document.activeElement")
-    assert page.get_by_role("slider", name=re.compile("relevance")).count() == 1
+    assert page.get_by_role("slider", name=re.compile("Relevance")).count() == 1
     for role, name in (
         ("img", re.compile("Map of the topics")),
         ("img", re.compile("Share of the tokens of topic")),
@@ -221,9 +221,11 @@ def test_the_keyboard_reaches_topics_and_all_has_a_name(page):
 def test_the_slider_ranks_by_relevance(page, lda, X, names):
     slider = page.get_by_role("slider")
     topic = int(page.locator("#topics").input_value())
+    assert slider.is_disabled()
+    page.get_by_role("combobox", name="Rank words by").select_option("relevance")
     for relevance in 0.0, 0.35, 1.0:
         slider.fill(str(relevance))
-        table = lda.topics(names, 30, X=X, relevance=relevance)
+        table = lda.topics(names, 30, X=X, rank_by=relevance)
         assert words_on(page) == table["word"][table["topic"] == topic].tolist()
         assert page.locator("#lambda").inner_text() == f"{relevance:.2f}"
 

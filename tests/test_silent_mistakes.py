@@ -83,7 +83,7 @@ def test_no_method_takes_a_bool_for_a_number():
     calls = [
         lambda: lda.top_words(n_words=True),
         lambda: lda.topics(n_words=True),
-        lambda: lda.topics(relevance=True),
+        lambda: lda.topics(rank_by=True),
         lambda: lda.top_documents(X, True),
         lambda: lda.similar_documents(X[:1], X, True),
         lambda: lda.explain(X[:1], min_probability=True),

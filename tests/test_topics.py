@@ -8,11 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pandas
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sktemper import AnnealedLDA, TemperedLDA, seeded_prior
+from sktemper import (
+    AnnealedLDA,
+    AnnealedMultinomialMixture,
+    TemperedLDA,
+    seeded_prior,
+)
+from sktemper._utils._words import words_of_topics
 from sktemper.datasets import (
     load_debian_descriptions,
     make_lda_documents,
@@ -48,7 +54,6 @@ def test_a_table_of_topics_has_the_top_words(lda, counts):
     np.testing.assert_allclose(
         table["weight"], lda.topic_word_[table["topic"], column], rtol=1e-6
     )
-    np.testing.assert_allclose(table["relevance"], np.log(table["weight"]))
     assert "coherence" not in table
     prevalence = table.groupby("topic")["prevalence"].first()
     np.testing.assert_allclose(prevalence.sum(), 1.0)
@@ -77,12 +82,54 @@ def test_topics_are_named_by_a_function_of_words_and_texts(lda, counts):
         lda.topics(documents=texts, labeller=labeller)
 
 
-def test_relevance_ranks_by_lift(lda):
-    table = lda.topics(WORDS, 60, relevance=0.0)
-    for _, topic in table.groupby("topic"):
-        assert topic["lift"].is_monotonic_decreasing
-        np.testing.assert_allclose(topic["relevance"], np.log(topic["lift"]))
-        assert sorted(topic["word"]) == sorted(WORDS)
+def test_topics_are_ranked_by_what_is_asked(lda):
+    tokens = lda.state_.globals_.tokens().T
+    for rank_by, column in ((0.0, "lift"), (1, "weight"), ("probability", "weight")):
+        table = lda.topics(WORDS, 60, rank_by=rank_by)
+        for k, topic in table.groupby("topic"):
+            assert topic[column].is_monotonic_decreasing
+            assert len(topic) == (tokens[k] >= 0.5).sum()
+    for _, topic in lda.topics(WORDS, 60).groupby("topic"):
+        above = topic[topic["term_score"] > 0]
+        assert topic["term_score"][: len(above)].is_monotonic_decreasing
+        assert topic["weight"][len(above) :].is_monotonic_decreasing
+
+
+def test_the_term_score_has_limits_of_the_posterior(lda):
+    """Its upper limits are those of Beta distributions, as normal ones."""
+    table = lda.topics(WORDS, 60)
+    concentration = lda.components_.astype(float)
+    rest = concentration.sum(axis=1, keepdims=True) - concentration
+    marginal = stats.beta(concentration, rest)
+    upper = np.log(stats.norm(marginal.mean(), marginal.std()).ppf(0.95))
+    expected = marginal.mean() * (upper - upper.mean(axis=0))
+    places = table["topic"], table["word"].str[1:].astype(int)
+    np.testing.assert_allclose(table["term_score"], expected[places], atol=1e-9)
+
+
+def test_words_without_tokens_are_not_listed():
+    concentration = np.array([[9.1, 3.1, 0.1, 0.1], [9.1, 0.1, 0.3, 0.1]])
+    given = concentration, concentration - 0.1
+    lists = words_of_topics(*given, "term_score", 4)
+    assert [own.tolist() for own in lists] == [[1, 0], [0]]
+    tiny = words_of_topics(given[0], 1e-3 * given[1], "probability", 4)
+    assert [own.tolist() for own in tiny] == [[0], [0]]  # half of the largest
+    none = words_of_topics(given[0], np.zeros((2, 4)), 0.5, 4)
+    assert [len(own) for own in none] == [0, 0]
+
+
+def test_empty_topics_are_not_in_tables():
+    X = load_debian_descriptions().data[:40]
+    with pytest.warns(ConvergenceWarning, match="Empty topics.*tables leave them out"):
+        lda = AnnealedLDA(30, random_state=0).fit(X)
+    lists, table = lda.top_words(), lda.topics(X=X)
+    filled = [k for k, words in enumerate(lists) if words]
+    assert 0 < len(filled) < 30
+    assert table["topic"].unique().tolist() == filled
+    seen = np.flatnonzero(X.sum(axis=0))
+    assert set(map(int, sum(lists, []))) <= set(seen)
+    mixture = AnnealedMultinomialMixture(30, random_state=0).fit(X)
+    assert sum(map(bool, mixture.top_words())) == mixture.n_active_components_
 
 
 def test_coherence_of_the_table(lda, counts, tmp_path):
@@ -190,7 +237,8 @@ def test_similar_documents(lda, counts):
     [
         (lambda m, X: m.topics(WORDS[1:]), "feature_names has shape"),
         (lambda m, X: m.topics(n_words=0), "n_words must be at least 1"),
-        (lambda m, X: m.topics(relevance=2), "relevance must be from 0 to 1"),
+        (lambda m, X: m.topics(rank_by=2), "rank_by must be from 0 to 1"),
+        (lambda m, X: m.top_words(rank_by="lift"), "'rank_by' parameter must be"),
         (lambda m, X: m.topics(output="table"), "output must be one of"),
         (lambda m, X: m.explain(X, min_probability=-1), "min_probability"),
         (lambda m, X: m.top_documents(X, 0), "n_documents must be at least 1"),

@@ -44,12 +44,10 @@ def fitted():
 def test_tokens_information_and_variance(fitted):
     """They are sums over all words of documents, one at a time."""
     lda, X, group = fitted
-    lda.hide_common_words = False
     table = lda.explain(X, min_probability=0.0)
     names, *parts = _word_contrasts._expected_tokens(lda, X, group)
     by_word, by_topic, information, variance, enough = parts
     assert enough.all() and enough.shape == (2, N_TOPICS)
-    lda.hide_common_words = True
     phi = np.zeros((*X.shape, N_TOPICS))
     places = table["document"], table["word"].astype(int), table["topic"]
     phi[places] = table["probability"]

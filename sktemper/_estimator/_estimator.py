@@ -23,7 +23,7 @@ from .._engine._passes import predictive_scores, run_pieces
 from .._engine._state import State
 from .._engine._stream import remember, run_stream
 from .._engine._workers import InlineWorkers, Workers
-from .._utils._arguments import Interval, WholeNumber, positive_int
+from .._utils._arguments import Interval, WholeNumber
 from .._utils._checksums import checked, with_checksum
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import warn
@@ -107,13 +107,6 @@ def _continued_state(estimator):
     """Return a copy of the state in which no array is read-only."""
     state = estimator.state_.copied()
     return writable(state) if estimator._loaded else state
-
-
-def top_words(components, names, n_words):
-    """Return lists of the words with the largest ``components``."""
-    n_words = positive_int(n_words, "n_words")
-    order = np.argsort(-components, axis=1, kind="stable")[:, :n_words]
-    return [[str(word) for word in names[row]] for row in order]
 
 
 @link_to_documentation

@@ -53,6 +53,15 @@ def check_interval(interval):
         refuse("interval", "a float between 0 and 1", interval)
 
 
+def check_share(value, name):
+    """Return a float; raise unless it is a number from 0 to 1."""
+    if not is_number(value):
+        refuse(name, "a number from 0 to 1", value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be from 0 to 1, got {value}.")
+    return float(value)
+
+
 def is_integer(value):
     return isinstance(value, Integral) and not isinstance(value, bool)
 

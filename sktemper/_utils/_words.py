@@ -4,6 +4,9 @@ import itertools
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri
+
+from ._arguments import check_share, positive_int, refuse
 
 #: Pattern of the words of a text, by which scikit-learn's vectorizers find them.
 WORD = r"\b\w\w+\b"
@@ -12,6 +15,65 @@ WORD = r"\b\w\w+\b"
 PRIOR_TOKENS = 1.0
 #: Largest share of the tokens of some texts without a column that is no reason to warn.
 MOST_UNKNOWN = 0.05
+#: Probability that the rate of a word is above the one at which topics are compared.
+ABOVE = 0.05
+
+
+def term_scores(concentration):
+    """Return how much words tell each topic from the others, (n_topics, n_words).
+
+    This is the term score of [1]_, with upper limits u of the rates, see `topics` of
+    LDA: mean * (log u - mean over topics of log u).  A word that other topics lack by
+    chance, because they have few tokens, thus counts little.
+
+    References
+    ----------
+    .. [1] D. Blei, J. Lafferty, "Topic models", in "Text mining: classification,
+       clustering, and applications", 2009.
+    """
+    totals = concentration.sum(axis=1, keepdims=True)
+    mean = concentration / totals
+    spread = np.sqrt(mean * (1.0 - mean) / (totals + 1.0))
+    log_upper = np.log(mean + ndtri(1.0 - ABOVE) * spread)
+    return mean * (log_upper - log_upper.mean(axis=0))
+
+
+def words_of_topics(concentration, tokens, rank_by, n_words, prevalence=None):
+    """Return for each topic the columns of its words, best first.
+
+    Words without tokens are left out; if a topic has no others, its list is empty.
+    Where no contrast is known, words are ranked by their probability.
+
+    Parameters
+    ----------
+    concentration : ndarray of shape (n_topics, n_words)
+        Dirichlet parameters.
+    tokens : ndarray of shape (n_topics, n_words)
+        Expected tokens.  Less than half of one, or of the largest number, is none.
+    rank_by : {"term_score", "probability"} or float
+        A number is the weight of the probability in the relevance.
+    n_words : int
+        Largest number of words.
+    prevalence : ndarray of shape (n_topics,), default=None
+        Shares of the topics in the corpus of the relevance; None takes the tokens.
+    """
+    n_words = positive_int(n_words, "n_words")
+    mean = concentration / concentration.sum(axis=1, keepdims=True)
+    if not isinstance(rank_by, str):
+        weight = check_share(rank_by, "rank_by")
+        in_corpus = (tokens.sum(axis=1) if prevalence is None else prevalence) @ mean
+        lift = mean / np.maximum(in_corpus, np.finfo(float).tiny)
+        score = weight * np.log(mean) + (1.0 - weight) * np.log(lift)
+    elif rank_by == "term_score":
+        score = np.maximum(term_scores(concentration), 0.0)
+    elif rank_by == "probability":
+        score = mean
+    else:
+        refuse("rank_by", "'term_score', 'probability' or a float", rank_by)
+    has = (tokens >= 0.5 * min(1.0, tokens.max())) & (tokens > 0.0)
+    order = np.lexsort((-mean, -score, ~has), axis=1)[:, :n_words]
+    has = np.take_along_axis(has, order, axis=1)
+    return [columns[own] for columns, own in zip(order, has, strict=True)]
 
 
 def class_idf(word_counts, mean_tokens):
@@ -62,7 +124,7 @@ def made_labels(labeller, words, weights, documents, n_texts):
     labeller : callable
         Called as ``labeller(words, texts)`` with two lists of str.
     words : sequence of sequences of str
-        The words of each topic.
+        The words of each topic, whose label is empty if it has none.
     weights : {array-like, sparse matrix} of shape (n_documents, n_topics)
         None without documents.
     documents : list of str or None
@@ -78,8 +140,8 @@ def made_labels(labeller, words, weights, documents, n_texts):
         ):
             order = np.argsort(-weights.data[start:end], kind="stable")[:n_texts]
             own += [documents[i] for i in weights.indices[start:end][order]]
-    pairs = zip(words, texts, strict=True)
-    return [str(labeller(list(map(str, own)), some)) for own, some in pairs]
+    pairs = zip((list(map(str, own)) for own in words), texts, strict=True)
+    return [str(labeller(own, some)) if own else "" for own, some in pairs]
 
 
 #: Largest number of groups that are shown.

@@ -18,7 +18,7 @@ from .._estimator._counts import (
     validate_training_counts,
 )
 from .._estimator._data_checks import check_columns
-from .._estimator._estimator import TemperedEstimator, top_words
+from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import (
     MixtureMixin,
     active_components,
@@ -41,6 +41,7 @@ from .._utils._notices import warn_once
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_counts, check_numbers
+from .._utils._words import words_of_topics
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..tempering import Tempering
@@ -243,9 +244,13 @@ class TemperedMultinomialMixture(_DiscreteMixture):
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
     def top_words(
-        self, feature_names: ArrayLike | None = None, n_words: Int = 10
+        self,
+        feature_names: ArrayLike | None = None,
+        n_words: Int = 10,
+        *,
+        rank_by: Literal["term_score", "probability"] | Float = "term_score",
     ) -> list[list[str]]:
-        """Return the most probable words of each component.
+        """Return the words that tell each component from the others.
 
         Parameters
         ----------
@@ -253,17 +258,23 @@ class TemperedMultinomialMixture(_DiscreteMixture):
             The words.  None uses the column names of the training data, or else column
             numbers.
         n_words : int, default=10
-            Number of words of each component.
+            Largest number of words of each component.
+        rank_by : {"term_score", "probability"} or float, default="term_score"
+            What ranks words, see `AnnealedLDA.topics`.
 
         Returns
         -------
         words : list of n_components lists of str
-            The most probable word first; an empty list for an empty component.
+            The best word first.  Words without tokens in the component are left out, so
+            that the list of an empty component is empty.
         """
         self._check_fitted()
-        words = top_words(self.components_, self._names(feature_names), n_words)
-        active = set(active_components(self))
-        return [own if k in active else [] for k, own in enumerate(words)]
+        names, concentration = self._names(feature_names), self.concentration_
+        tokens = np.zeros_like(concentration)
+        active = active_components(self)
+        tokens[active] = concentration[active] - self.feature_prior_
+        chosen = words_of_topics(concentration, tokens, rank_by, n_words)
+        return [[str(word) for word in names[columns]] for columns in chosen]
 
     @property
     def components_(self) -> np.ndarray:

@@ -2,17 +2,23 @@
 
 import numpy as np
 
+from .._estimator._choices import choices_of
 from .._estimator._end_of_fit import LARGEST_START_SHARE, is_above_one
 from .._families._births import USED
 from .._utils._notices import listed
 from ..schedules import Clock
-from ._common import CommonPart
+from ._common import common_tokens
 from ._merging import cosine
 
-#: Two topics are near copies if the cosine of their word weights is above this.
-COPY_COSINE = 0.95
+#: Two topics are near copies if the cosine of their word weights is above this, and
+#: that of the roots, which is large only if nearly all tokens have the same words.
+COPY_COSINE, COPY_OF_ROOTS = 0.95, 0.9
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
+#: Common words have half of their tokens in common.  They are named if they have most
+#: of all tokens and are at most this share of the words: topics that are not yet
+#: distinct have more words in common.
+MOST_WORDS = 0.2
 #: Value of ``max_df`` of CountVectorizer that leaves most common words out.
 MAX_DF = 0.3
 #: Largest start temperature that is not reported as too high, as a multiple of the
@@ -29,7 +35,7 @@ def topics_are_empty(estimator, run):
     n_left = max(estimator.n_components - len(empty), 1)
     return (
         f"Empty topics: {listed(empty)}; {len(empty)} of {estimator.n_components}. "
-        "No word has many tokens there, so that top_words shows words by chance. "
+        "No word has many tokens there, and tables leave them out. "
         f"{_advice(estimator, run, f'lower n_components, as to {n_left}')}"
     )
 
@@ -37,8 +43,8 @@ def topics_are_empty(estimator, run):
 def topics_are_copies(estimator, run):
     if not _is_final(estimator, run):
         return None
-    tokens, part = run.state.globals_.tokens(), CommonPart.of_fit(estimator, run.state)
-    pairs = near_copies((tokens if part is None else part.own_tokens(tokens)).T)
+    tokens = run.state.globals_.tokens()
+    pairs = near_copies(tokens.T)
     if not pairs:
         return None
     n_left = tokens.shape[1] - len({j for _, j in pairs})
@@ -51,20 +57,22 @@ def topics_are_copies(estimator, run):
 
 
 def words_are_common(estimator, run):
-    if not _is_final(estimator, run):
+    if not _is_final(estimator, run) or choices_of(estimator).has_common_topic:
         return None
-    part = CommonPart.of_fit(estimator, run.state)
-    if part is None or part.is_separate:
+    tokens = run.state.globals_.tokens()
+    if tokens.shape[1] == 1 or not tokens.any():
         return None
-    found = estimator.common_words_
-    words = listed(found.words)
-    if not isinstance(found.words[0], str):
-        words = f"columns {words}, see get_feature_names_out() of the vectorizer"
+    common, of_word = common_tokens(tokens).sum(axis=1), tokens.sum(axis=1)
+    is_common = (common >= 0.5 * of_word) & (of_word > 0.0)
+    share = of_word[is_common].sum() / of_word.sum()
+    if share <= 0.5 or is_common.sum() > MOST_WORDS * (of_word > 0.0).sum():
+        return None
+    columns = np.argsort(-common, kind="stable")
+    words = listed(estimator._names()[columns[is_common[columns]]])
     return (
-        f"{found.token_share:.0%} of the tokens are words that all topics have in "
-        f"common: {words}. Leave them out when you count words, as with "
-        f"CountVectorizer(max_df={MAX_DF}) or its stop_words, or call "
-        "separate_common_words(X)."
+        f"{share:.0%} of the tokens are words that all topics have in common: {words}. "
+        f"Leave them out when you count words, as with CountVectorizer(max_df={MAX_DF})"
+        " or its stop_words, or call separate_common_words(X)."
     )
 
 
@@ -141,7 +149,12 @@ def near_copies(topic_word):
     seen = np.flatnonzero(has.any(axis=0))
     common = has[:, seen] @ has[:, seen].T
     pairs = np.argwhere(np.triu(common >= n_words / 2, 1)).tolist()
-    return [pair for pair in pairs if cosine(*topic_word[pair]) > COPY_COSINE]
+    return [
+        pair
+        for pair in pairs
+        if cosine(*topic_word[pair]) > COPY_COSINE
+        and cosine(*np.sqrt(topic_word[pair])) > COPY_OF_ROOTS
+    ]
 
 
 def _is_final(estimator, run):

@@ -27,7 +27,7 @@ from .._estimator._counts import (
     validate_training_counts,
 )
 from .._estimator._end_of_fit import warn_if_above_one
-from .._estimator._estimator import Estimator, TemperedEstimator, top_words
+from .._estimator._estimator import Estimator, TemperedEstimator
 from .._estimator._problems import ReadyModel
 from .._estimator._streams import (
     alarms,
@@ -49,7 +49,7 @@ from .._utils._arguments import (
     Interval,
     WholeNumber,
     check_flag,
-    is_number,
+    check_share,
     positive_int,
     refuse,
 )
@@ -58,14 +58,20 @@ from .._utils._notices import warn_once
 from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_counts, check_prior, check_sparse
-from .._utils._words import MOST_UNKNOWN, check_documents, made_labels
+from .._utils._words import (
+    MOST_UNKNOWN,
+    check_documents,
+    made_labels,
+    term_scores,
+    words_of_topics,
+)
 from ..model import Powers, Request
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._cells import N_SQUARES, Cells, added, priors_of_cells, shares_of_cells
-from ._common import NOTHING_COMMON, CommonPart, CommonWords, separated
-from ._end_of_fit import END_OF_FIT_CHECKS
+from ._common import separated
+from ._end_of_fit import END_OF_FIT_CHECKS, empty_topics
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
 from ._model import ENTRIES_AT_ONCE, ROWS_OF_BLOCK, LDAModel
 from ._priors import best_prior, check_samplable, positive
@@ -93,14 +99,6 @@ def word_topics(model, block, prepared):
     log_phi = np.repeat(log_theta, lengths, axis=0) + log_beta[block.slots]
     phi = softmax(log_phi, axis=1)
     return lengths, block.words[block.slots], block.counts, phi
-
-
-def _share(value, name):
-    if not is_number(value):
-        refuse(name, "a number from 0 to 1", value)
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be from 0 to 1, got {value}.")
-    return float(value)
 
 
 # -- copies of fitted topic models for processes that only infer -----------------------
@@ -220,9 +218,6 @@ class TemperedLDA(TemperedEstimator):
     init : array-like of shape (n_components, n_features), default=None
         Initial ``components_``, if you have a good start and do not anneal.  None uses
         ``init_params``.
-    hide_common_words : bool, default=True
-        Whether tables, reports and plots leave out `common_words_`; can be changed
-        after the fit.
     batch_size : int, "auto" or None, default="auto"
         Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
         fifth of the data; small batches of short documents end in poor optima.  None
@@ -282,7 +277,6 @@ class TemperedLDA(TemperedEstimator):
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
-        hide_common_words: bool = True,
         gradient_noise: GradientNoise | None = None,
         doc_update: Literal["auto", "variational", "sampled"] = "auto",
         mean_change_tol: Float = 1e-3,
@@ -296,7 +290,6 @@ class TemperedLDA(TemperedEstimator):
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
-        self.hide_common_words = hide_common_words
         self.gradient_noise = gradient_noise
         self.doc_update = doc_update
         self.mean_change_tol = mean_change_tol
@@ -338,7 +331,6 @@ class TemperedLDA(TemperedEstimator):
         "doc_update": [StrOptions({"variational", "sampled", "auto"})],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
-        "hide_common_words": ["boolean"],
     }
 
     _input_tags = {"sparse": True, "positive_only": True}
@@ -766,43 +758,6 @@ class TemperedLDA(TemperedEstimator):
         return components / components.sum(axis=1, keepdims=True)
 
     @property
-    def shown_topic_word_(self) -> np.ndarray:
-        """Probabilities of words in topics as tables show them, ndarray; rows sum to 1.
-
-        If the topics have `common_words_` and ``hide_common_words`` is true, these are
-        `topic_word_` without the common part.
-        """
-        dtype = self._state().dtype
-        return np.ascontiguousarray(self._shown_topic_word(), dtype=dtype)
-
-    @property
-    def common_words_(self) -> CommonWords:
-        """Words that all topics have at about the same rate, such as stop words.
-
-        A named tuple of the ``words`` and their ``columns``, the ``shares`` of their
-        tokens that are common, and ``token_share``, the common share of all tokens.  It
-        is empty, with the share 0, unless few words make most of the common tokens,
-        and for fewer than five topics, or if one of them has most tokens.  After
-        `separate_common_words`, these are words with most tokens in topic 0.
-        """
-        part = CommonPart.of_fit(self, self._state()) or NOTHING_COMMON
-        columns, shares = part.columns()
-        rho = float(part.in_corpus @ part.shares)
-        return CommonWords(self._names()[columns], columns, shares, rho)
-
-    def _hidden_part(self):
-        """Return the `CommonPart` that tables do not show, or None."""
-        return CommonPart.of_fit(self, self.state_) if self.hide_common_words else None
-
-    def _shown_topic_word(self):
-        topics, part = self.state_.globals_, self._hidden_part()
-        if part is None:
-            weight = topics.dense()
-        else:
-            weight = part.own_tokens(topics.tokens()) + topics.prior
-        return (weight / weight.sum(axis=0)).T
-
-    @property
     def doc_topic_prior_(self) -> np.ndarray:
         """Dirichlet parameters of the documents' prior, ndarray (n_components,)."""
         return self._state().hyper
@@ -842,9 +797,13 @@ class TemperedLDA(TemperedEstimator):
         return self._state().globals_.prior.T
 
     def top_words(
-        self, feature_names: ArrayLike | None = None, n_words: Int = 10
+        self,
+        feature_names: ArrayLike | None = None,
+        n_words: Int = 10,
+        *,
+        rank_by: Literal["term_score", "probability"] | Float = "term_score",
     ) -> list[list[str]]:
-        """Return the most probable words of each topic, without its common part.
+        """Return the words that tell each topic from the others.
 
         Parameters
         ----------
@@ -852,25 +811,30 @@ class TemperedLDA(TemperedEstimator):
             The words, such as the result of a vectorizer's ``get_feature_names_out``.
             None uses the column names of the training data, or else column numbers.
         n_words : int, default=10
-            Number of words of each topic.
+            Largest number of words of each topic.
+        rank_by : {"term_score", "probability"} or float, default="term_score"
+            What ranks words, see `topics`.
 
         Returns
         -------
         topics : list of n_components lists of str
-            The most probable word of ``shown_topic_word_`` first.
+            The best word first.  Words without tokens in the topic are left out, so
+            that the list of an empty topic is empty.
 
         Raises
         ------
         ValueError
-            If the number of names differs from the number of features, or ``n_words``
-            is not an integer of at least 1.
+            If the number of names differs from the number of features, or a parameter
+            is out of range.
 
         See Also
         --------
         topics : Table of the words with their weights.
         """
         self._check_fitted()
-        return top_words(self._shown_topic_word(), self._names(feature_names), n_words)
+        names = self._names(feature_names)
+        chosen = self._words_of_topics(rank_by, n_words)
+        return [[str(word) for word in names[columns]] for columns in chosen]
 
     def topics(
         self,
@@ -878,7 +842,7 @@ class TemperedLDA(TemperedEstimator):
         n_words: Int = 10,
         *,
         X: DataLike | None = None,
-        relevance: Float = 1.0,
+        rank_by: Literal["term_score", "probability"] | Float = "term_score",
         documents: Sequence | None = None,
         labeller: Callable | None = None,
         output: Literal["pandas", "polars"] = "pandas",
@@ -891,16 +855,16 @@ class TemperedLDA(TemperedEstimator):
             The words; None takes the column names of the training data, or column
             numbers.
         n_words : int, default=10
-            Words of each topic.
+            Largest number of words of each topic.
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             Documents from which coherence and prevalence are computed.
-        relevance : float, default=1.0
-            Weight :math:`\ell` from 0 to 1.  Words are ranked by their relevance [1]_,
-            :math:`\ell \log \beta_{kv} + (1 - \ell) \log (\beta_{kv} / p_v)`, where
-            :math:`\beta_{kv}` is the probability of a word in a topic and :math:`p_v`
-            its probability in the whole corpus.  1 ranks by probability, as `top_words`
-            does, and 0 by lift, which prefers rare words.  Values near 0.6 made topics
-            easiest to name for people [1]_.
+        rank_by : {"term_score", "probability"} or float, default="term_score"
+            What ranks words: the "term_score" [1]_, see the notes; their "probability"
+            in the topic, with words first that all topics use; or their relevance [2]_,
+            :math:`\ell \log \beta_{kv} + (1 - \ell) \log (\beta_{kv} / p_v)`, whose
+            weight :math:`\ell` is a number from 0 to 1, where :math:`\beta_{kv}` is the
+            probability of a word in a topic and :math:`p_v` its probability in the
+            whole corpus.
         documents : sequence of str of shape (n_samples,), default=None
             Texts of the rows of ``X``, for the ``labeller``.
         labeller : callable, default=None
@@ -914,11 +878,12 @@ class TemperedLDA(TemperedEstimator):
         -------
         table : DataFrame
             Columns: "topic", from 0; "rank", from 1; "word"; "weight", the probability
-            of the word in ``shown_topic_word_``; "lift", its weight divided by the
-            probability in the corpus; "relevance"; and "prevalence", the topic's share
-            of the tokens of ``X`` or else of the training data.  With ``X`` also
-            "coherence", `sktemper.metrics.npmi_coherence` of the ``n_words`` most
-            probable words of the topic.  With ``labeller`` also "label".
+            of the word in the topic; "lift", its weight divided by the probability in
+            the corpus; "term_score"; and "prevalence", the topic's share of the tokens
+            of ``X`` or else of the training data.  With ``X`` also "coherence",
+            `sktemper.metrics.npmi_coherence` of the ``n_words`` most probable words of
+            the topic.  Empty topics, and words without tokens in a topic, are left out.
+            With ``labeller`` also "label".
 
         Raises
         ------
@@ -933,9 +898,19 @@ class TemperedLDA(TemperedEstimator):
         top_words : Lists of the words of each topic.
         explain : Topics of the words of a document.
 
+        Notes
+        -----
+        The term score is :math:`\beta_{kv} (\log u_{kv} - K^{-1} \sum_j \log u_{jv})`,
+        where u are the upper ends of intervals that begin at 0 and have 95 % of the
+        posterior, by its mean and standard deviation.  With the means themselves, as in
+        [1]_, words that other topics lack by chance rank too high.  Words that no
+        topic has more often than the others on average follow by probability.
+
         References
         ----------
-        .. [1] C. Sievert, K. Shirley, "LDAvis: a method for visualizing and
+        .. [1] D. Blei, J. Lafferty, "Topic models", in "Text mining: classification,
+           clustering, and applications", 2009.
+        .. [2] C. Sievert, K. Shirley, "LDAvis: a method for visualizing and
            interpreting topics", Workshop on interactive language learning,
            visualization, and interfaces, 2014.
 
@@ -954,30 +929,27 @@ class TemperedLDA(TemperedEstimator):
         check_is_fitted(self, "state_")
         frame_library(output)
         names = self._names(feature_names)
-        n_words = min(positive_int(n_words, "n_words"), len(names))
-        relevance = _share(relevance, "relevance")
-        prevalence = self._prevalence(X)
-        weight = self._shown_topic_word()
+        prevalence, weight = self._prevalence(X), self._mean_topic_word()
+        lists = self._words_of_topics(rank_by, n_words, prevalence)
         in_corpus = np.maximum(prevalence @ weight, np.finfo(float).tiny)
-        lift = weight / in_corpus
-        score = relevance * np.log(weight) + (1.0 - relevance) * np.log(lift)
-        order = np.argsort(-score, axis=1, kind="stable")[:, :n_words]
-        topic = np.repeat(np.arange(len(weight)), n_words)
-        chosen = topic, order.ravel()
+        topic = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
+        word = np.concatenate(lists)
+        chosen = topic, word
         columns = {
             "topic": topic,
-            "rank": np.tile(np.arange(1, n_words + 1), len(weight)),
-            "word": names[chosen[1]].astype(str),
+            "rank": np.concatenate([np.arange(1, len(own) + 1) for own in lists]),
+            "word": names[word].astype(str),
             "weight": weight[chosen],
-            "lift": lift[chosen],
-            "relevance": score[chosen],
+            "lift": weight[chosen] / in_corpus[word],
+            "term_score": term_scores(self._concentration())[chosen],
             "prevalence": prevalence[topic],
         }
         if X is not None:
             from ..metrics import npmi_coherence
 
-            best = np.argsort(-weight, axis=1, kind="stable")[:, : max(n_words, 2)]
-            coherence = npmi_coherence(best, X, n_words=max(n_words, 2))
+            n_words = max(min(n_words, len(names)), 2)
+            best = np.argsort(-weight, axis=1, kind="stable")[:, :n_words]
+            coherence = npmi_coherence(best, X, n_words=n_words)
             columns["coherence"] = coherence[topic]
         weights = None
         if documents is not None:
@@ -987,7 +959,8 @@ class TemperedLDA(TemperedEstimator):
             weights = self.transform(X)
             documents = check_documents(documents, len(weights))
         if labeller is not None:
-            given = names[order], weights, documents, n_words
+            words = [names[own] for own in lists]
+            given = words, weights, documents, n_words
             columns["label"] = np.array(made_labels(labeller, *given))[topic]
         return data_frame(output, columns)
 
@@ -1069,8 +1042,7 @@ class TemperedLDA(TemperedEstimator):
             Columns: "document", the row of ``X``; "word"; "count"; "topic" and its
             "probability" for this word in this document.  Words are in the order of
             their columns.  The topics of a word are in the order of their
-            probabilities, largest first.  `common_words_` are left out, unless
-            ``hide_common_words`` is false.
+            probabilities, largest first.
 
         Raises
         ------
@@ -1092,7 +1064,7 @@ class TemperedLDA(TemperedEstimator):
         check_is_fitted(self, "state_")
         frame_library(output)
         names = self._names(feature_names)
-        least = _share(min_probability, "min_probability")
+        least = check_share(min_probability, "min_probability")
         lengths, words, counts, phi = (
             np.concatenate(part)
             for part in zip(*self._map(_as_rows(X), word_topics), strict=True)
@@ -1101,8 +1073,6 @@ class TemperedLDA(TemperedEstimator):
         phi = np.take_along_axis(phi, order, axis=1)
         shown = phi >= least
         shown[:, 0] = True
-        if (part := self._hidden_part()) is not None:
-            shown[np.isin(words, part.columns()[0])] = False
         entry, place = np.nonzero(shown)
         columns = {
             "document": np.repeat(np.arange(len(lengths)), lengths)[entry],
@@ -1155,6 +1125,20 @@ class TemperedLDA(TemperedEstimator):
         return indices, distances
 
     # -- contents of tables ------------------------------------------------------------
+    def _concentration(self):
+        return self.state_.globals_.dense().T.astype(np.float64)
+
+    def _mean_topic_word(self):
+        concentration = self._concentration()
+        return concentration / concentration.sum(axis=1, keepdims=True)
+
+    def _words_of_topics(self, rank_by, n_words, prevalence=None):
+        """Return the columns of the words that tables show, for each topic."""
+        tokens = self.state_.globals_.tokens().T
+        tokens[empty_topics(tokens.T)] = 0.0
+        concentration = self._concentration()
+        return words_of_topics(concentration, tokens, rank_by, n_words, prevalence)
+
     def _prevalence(self, X=None):
         """Return the topics' shares of the tokens of ``X``, or of the training data."""
         if X is None:
@@ -1454,7 +1438,6 @@ class LDAParameters(Streaming, total=False):
     n_start_components: Int | None
     init_params: Literal["spectral", "random"]
     init: ArrayLike | None
-    hide_common_words: bool
     doc_update: Literal["auto", "variational", "sampled"]
     mean_change_tol: Float
     max_doc_update_iter: Int

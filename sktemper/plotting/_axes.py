@@ -239,13 +239,6 @@ def require_attribute(estimator, attribute, what):
 
 
 def topic_labels(estimator, feature_names):
-    """Return labels of all topics: their indices and most probable words."""
+    """Return labels of all topics: their indices and words."""
     words = estimator.top_words(feature_names, 3)
-    return [f"{number}: {' '.join(top)}" for number, top in enumerate(words)]
-
-
-def ranked_words(estimator, feature_names, n_words, relevance):
-    """Return a table of words for each topic, and the prevalence of the topics."""
-    table = estimator.topics(feature_names, n_words, relevance=relevance)
-    by_topic = [rows for _, rows in table.groupby("topic")]
-    return by_topic, np.array([rows["prevalence"].iloc[0] for rows in by_topic])
+    return [f"{number}: {' '.join(top)}".rstrip() for number, top in enumerate(words)]

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .._utils._inference import TINY
 from .._utils._labels import place_labels
 from .._utils._typing import ArrayLike, Axes, DataLike, Float, Int
 from .._utils._words import WORD
-from ._axes import Display, ranked_words, select_topics, topic_colours, topic_labels
+from ._axes import Display, check_indices, topic_colours, topic_labels
 
 
 # -- words of topics -------------------------------------------------------------------
@@ -70,7 +70,7 @@ class TopicWordsDisplay(Display):
         feature_names: ArrayLike | None = None,
         topics: ArrayLike | None = None,
         n_words: Int = 8,
-        relevance: Float = 1.0,
+        rank_by: Literal["term_score", "probability"] | Float = "term_score",
         n_columns: Int = 4,
         ax: Axes | None = None,
         **bar_kw: Any,
@@ -80,26 +80,31 @@ class TopicWordsDisplay(Display):
         Parameters
         ----------
         topics : array-like of int, default=None
-            Indices of the topics to draw; None draws the 12 largest.
+            Indices of the topics to draw, of which empty ones are left out; None draws
+            the 12 largest.
         n_words : int, default=8
             Number of words of each topic.
-        relevance : float, default=1.0
-            Weight that determines which words are chosen; see the estimator's method
-            ``topics``.
+        rank_by : {"term_score", "probability"} or float, default="term_score"
+            What chooses words, see the estimator's method ``topics``.
         n_columns : int, default=4
             Number of panels in a row.
         **bar_kw : dict
             Passed to matplotlib's ``barh``.
         """
         cls._check(estimator, cls._LDA)
-        words = ranked_words(estimator, feature_names, n_words, relevance)
-        by_topic, prevalence = words
-        numbers = select_topics(topics, prevalence, 12)
+        table = estimator.topics(feature_names, n_words, rank_by=rank_by)
+        shown = table.groupby("topic")["prevalence"].first()
+        if topics is None:
+            numbers = shown.sort_values(ascending=False, kind="stable").index[:12]
+        else:
+            numbers = check_indices("topics", topics, estimator.n_components_)
+            numbers = numbers[np.isin(numbers, shown.index)]
+        by_topic = [table[table["topic"] == k] for k in numbers]
         display = cls(
-            words=[by_topic[k]["word"].tolist() for k in numbers],
-            weights=[by_topic[k]["weight"].to_numpy() for k in numbers],
-            topics=numbers,
-            prevalence=prevalence[numbers],
+            words=[rows["word"].tolist() for rows in by_topic],
+            weights=[rows["weight"].to_numpy() for rows in by_topic],
+            topics=np.asarray(numbers),
+            prevalence=shown[numbers].to_numpy(),
         )
         return display.plot(ax, n_columns=n_columns, **bar_kw)
 
@@ -260,6 +265,8 @@ class TopicMapDisplay(Display):
         The topics' shares of the tokens.
     labels : list of str
         Labels of the circles.
+    topics : ndarray of int of shape (n_topics,), default=None
+        The indices of the topics; None counts them.
 
     Attributes
     ----------
@@ -294,6 +301,7 @@ class TopicMapDisplay(Display):
     positions: np.ndarray
     prevalence: np.ndarray
     labels: Sequence
+    topics: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -305,7 +313,7 @@ class TopicMapDisplay(Display):
         ax: Axes | None = None,
         **scatter_kw: Any,
     ) -> Self:
-        """Draw the map of a fitted topic model.
+        """Draw the map of the topics of a model that are not empty.
 
         Parameters
         ----------
@@ -315,23 +323,27 @@ class TopicMapDisplay(Display):
             Passed to matplotlib's ``scatter``.
         """
         cls._check(estimator, cls._LDA)
-        by_topic, prevalence = ranked_words(estimator, feature_names, n_words, 0.6)
+        by_topic = estimator.topics(feature_names, n_words).groupby("topic")
+        prevalence = by_topic["prevalence"].first()
+        topic_word = np.asarray(estimator.topic_word_, np.float64)
         display = cls(
-            positions=place_topics(np.asarray(estimator.shown_topic_word_, np.float64)),
-            prevalence=prevalence,
-            labels=[" ".join(rows["word"]) for rows in by_topic],
+            positions=place_topics(topic_word[prevalence.index]),
+            prevalence=prevalence.to_numpy(),
+            labels=[" ".join(rows["word"]) for _, rows in by_topic],
+            topics=prevalence.index.to_numpy(),
         )
         return display.plot(ax, **scatter_kw)
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> Self:
         """Draw the map."""
         n_topics = len(self.labels)
+        topics = range(n_topics) if self.topics is None else self.topics
         ax = self._make_axes(ax, (self._WIDE, 7))
         points = ax.get_window_extent().size / _per_point(ax)
         area = SHARE_OF_CIRCLES * points.prod() * np.asarray(self.prevalence)
         defaults = {
             "s": np.maximum(area, LEAST_AREA),
-            "c": topic_colours(range(n_topics)),
+            "c": topic_colours(topics),
             "alpha": 0.55,
             "edgecolors": "white",
         }
@@ -349,7 +361,7 @@ class TopicMapDisplay(Display):
         )
         style = {"fontsize": self._SMALL if n_topics <= 30 else self._SMALLEST}
         style |= {"ha": "center", "va": "center"}
-        for topic, place in enumerate(self.circles_.get_offsets()):
+        for topic, place in zip(topics, self.circles_.get_offsets(), strict=True):
             ax.annotate(str(topic), place, **style)
         self._place_labels(ax, style)
         return self

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .._utils._words import PRIOR_TOKENS, check_names, class_idf
+from .._utils._words import PRIOR_TOKENS, check_names, class_idf, term_scores
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
 
@@ -40,17 +40,18 @@ class Facts:
         Number of occurrences of each word.
     tokens : ndarray of shape (n_samples,)
         Number of tokens of each document.
-    topic_word : ndarray of shape (n_topics, n_features)
-        Probabilities of words in topics.
+    concentration : ndarray of shape (n_topics, n_features)
+        Dirichlet parameters of the topics.
+    occurs : ndarray of bool of shape (n_topics, n_features)
+        Whether topics have tokens of words.
     doc_topic : ndarray of shape (n_samples, n_topics)
         Probabilities of topics in documents.
     prevalence, coherence : ndarray of shape (n_topics,)
         Share of the tokens and coherence of each topic.
     numbers : ndarray of shape (n_topics,)
         The indices of the topics in the model.
-    by_tfidf : bool
-        Whether labels have the words with the largest class TF-IDF, and the page
-        initially ranks words by it, instead of by relevance.
+    rank_by : {"term_score", "class_tfidf"}
+        What chooses the words of labels, and initially ranks words on the page.
     labels : list of str or None
         Labels of the topics, if they are not made of words.
     """
@@ -58,13 +59,23 @@ class Facts:
     names: list
     counts: np.ndarray
     tokens: np.ndarray
-    topic_word: np.ndarray
+    concentration: np.ndarray
+    occurs: np.ndarray
     doc_topic: np.ndarray
     prevalence: np.ndarray
     coherence: np.ndarray
     numbers: np.ndarray
-    by_tfidf: bool = False
+    rank_by: str = "term_score"
     labels: list | None = None
+
+    @cached_property
+    def topic_word(self):
+        """Probabilities of words in topics, (n_topics, n_features)."""
+        return self.concentration / self.concentration.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def term_scores(self):
+        return np.maximum(term_scores(self.concentration), 0.0)
 
     @cached_property
     def in_corpus(self):
@@ -78,7 +89,7 @@ class Facts:
             "n_tokens": round(float(self.tokens.sum())),
             "n_features": len(self.names),
             "numbers": self.numbers.tolist(),
-            "by_tfidf": self.by_tfidf,
+            "rank_by": self.rank_by,
             "labels": [self.label(k) for k in range(len(self.prevalence))],
             "prevalence": self.prevalence.round(6).tolist(),
             "coherence": self.coherence.round(3).tolist(),
@@ -94,7 +105,7 @@ class Facts:
         return (joint / self.in_corpus[words]).T
 
     def label(self, k, n_words=3):
-        """Return the label of a topic: the given one, or its most relevant words."""
+        """Return the label of a topic: the given one, or its first words."""
         if self.labels is not None:
             return self.labels[k]
         return " ".join(self.words(k, n_words))
@@ -104,12 +115,17 @@ class Facts:
 
     @cached_property
     def _best_words(self):
-        """Words of labels, ranked by class TF-IDF, or by relevance of weight 0.6."""
-        if self.by_tfidf:
+        """Words of labels."""
+        ranks = self.term_scores
+        if self.rank_by == "class_tfidf":
             ranks = map(self.class_tfidf, range(len(self.numbers)))
-        else:
-            ranks = np.log(self.topic_word) - 0.4 * np.log(self.in_corpus)
-        return [largest(rank, MOST_IN_LABEL) for rank in ranks]
+        return [self.best(k, rank, MOST_IN_LABEL) for k, rank in enumerate(ranks)]
+
+    def best(self, k, rank, n_words):
+        """Return the columns of the words of a topic with the largest ``rank``."""
+        columns = np.flatnonzero(self.occurs[k])
+        order = np.lexsort((-self.topic_word[k, columns], -rank[columns]))
+        return columns[order[:n_words]]
 
 
 # -- kinds of models -------------------------------------------------------------------
@@ -161,15 +177,19 @@ class LDAInterface:
         # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_places_as_names(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
+        numbers = first["topic"].to_numpy()
+        if not len(numbers):
+            raise ValueError("lda has only empty topics: there is nothing to show.")
         return Facts(
             names=names,
             counts=rows.counts,
             tokens=rows.tokens,
-            topic_word=np.asarray(self._lda.shown_topic_word_, dtype=np.float64),
-            doc_topic=np.asarray(self._lda.transform(X)),
+            concentration=self._lda.components_[numbers].astype(np.float64),
+            occurs=_occurring(self._lda, len(names))[numbers],
+            doc_topic=np.asarray(self._lda.transform(X))[:, numbers],
             prevalence=first["prevalence"].to_numpy(),
             coherence=first["coherence"].to_numpy(),
-            numbers=first["topic"].to_numpy(),
+            numbers=numbers,
         )
 
     def word_topics(self, X, facts):
@@ -178,8 +198,11 @@ class LDAInterface:
         table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
         found = [{} for _ in range(X.shape[0])]
         fields = (table[name] for name in ("document", "word", "topic", "probability"))
+        places = {topic: place for place, topic in enumerate(facts.numbers)}
         for document, word, topic, probability in zip(*fields, strict=True):
-            found[document].setdefault(int(word), {})[topic] = probability
+            of_word = found[document].setdefault(int(word), {})
+            if topic in places:
+                of_word[places[topic]] = probability
         return found
 
 
@@ -193,10 +216,14 @@ class MixtureInterface:
 
     def facts(self, X, rows, feature_names):
         names = _word_names(self._mixture, feature_names, rows)
-        components = np.asarray(self._mixture.components_, dtype=np.float64)
-        doc_topic = np.asarray(self._mixture.predict_proba(X))
-        numbers = np.arange(len(components))
-        return _cluster_facts(names, rows, components, doc_topic, numbers)
+        occurs = _occurring(self._mixture, len(names))
+        numbers = np.flatnonzero(occurs.any(axis=1))
+        if not len(numbers):
+            raise ValueError("lda has only empty components: nothing to show.")
+        concentration = np.asarray(self._mixture.concentration_[numbers], np.float64)
+        doc_topic = np.asarray(self._mixture.predict_proba(X))[:, numbers]
+        values = concentration, occurs[numbers], doc_topic
+        return _cluster_facts(names, rows, *values, numbers)
 
     def word_topics(self, X, facts):
         documents = count_words(X)
@@ -230,11 +257,13 @@ class ClusterInterface(MixtureInterface):
             )
         filled = np.flatnonzero(memberships.T @ rows.tokens >= 0.5)
         counts = rows.sums(memberships[:, filled])
+        occurs = counts > 0
         corpus = rows.counts + 0.5  # so that logarithms are finite for all words
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         lacking = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + lacking / len(filled)
-        return _cluster_facts(names, rows, counts, memberships, filled, by_tfidf=True)
+        values = counts, occurs, memberships
+        return _cluster_facts(names, rows, *values, filled, "class_tfidf")
 
     def _memberships(self):
         if hasattr(self._estimator, "predict_proba"):
@@ -253,21 +282,31 @@ def count_words(X):
     return [dict(itertools.islice(pairs, n)) for n in np.diff(X.indptr).tolist()]
 
 
-def _cluster_facts(names, rows, components, doc_topic, numbers, by_tfidf=False):
-    topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
+def _occurring(estimator, n_features):
+    """Return whether topics have tokens of words, (n_topics, n_features)."""
+    lists = estimator.top_words(_places_as_names(range(n_features)), n_features)
+    occurs = np.zeros((len(lists), n_features), dtype=bool)
+    for own, columns in zip(occurs, lists, strict=True):
+        own[np.array(columns, dtype=int)] = True
+    return occurs
+
+
+def _cluster_facts(names, rows, concentration, occurs, doc_topic, numbers, *rank_by):
+    mean = concentration / concentration.sum(axis=1, keepdims=True)
+    topics = np.argsort(-mean, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
+    coherence = npmi_coherence(list(places.reshape(topics.shape)), rows.columns(words))
     return Facts(
-        names=names,
-        counts=rows.counts,
-        tokens=rows.tokens,
-        topic_word=components / components.sum(axis=1, keepdims=True),
-        doc_topic=doc_topic,
-        prevalence=topic_shares(doc_topic, rows.tokens),
-        coherence=npmi_coherence(
-            list(places.reshape(topics.shape)), rows.columns(words)
-        ),
-        numbers=numbers,
-        by_tfidf=by_tfidf,
+        names,
+        rows.counts,
+        rows.tokens,
+        concentration,
+        occurs,
+        doc_topic,
+        topic_shares(doc_topic, rows.tokens),
+        coherence,
+        numbers,
+        *rank_by,
     )
 
 

@@ -29,9 +29,10 @@ def word_tables(facts, n_words):
         "words", the names of words; "counts", the number of occurrences of each word;
         "topics_of_words", for each word the flattened pairs of a topic and its
         probability in thousandths; "words_of_topics", for each topic the flattened
-        triples of a word (its position in "words"), its log probability and its log
-        lift.  The words of a topic are the ``n_words`` most relevant words for each of
-        `RELEVANCES`, and the words with the largest class TF-IDF.
+        quadruples of a word (its position in "words"), its log probability, its log
+        lift and its term score.  The words of a topic are the ``n_words`` most relevant
+        words for each of `RELEVANCES`, and those with the largest term scores and class
+        TF-IDF.
     """
     chosen = _top_words(facts, n_words)
     known = np.unique(np.concatenate([largest(facts.counts, MOST_WORDS), *chosen]))
@@ -44,6 +45,7 @@ def word_tables(facts, n_words):
                 np.searchsorted(known, words).tolist(),
                 np.log(facts.topic_word[k, words]).round(7).tolist(),
                 _log_lift(facts, k)[words].round(7).tolist(),
+                facts.term_scores[k, words].round(9).tolist(),
             )
             for k, words in enumerate(chosen)
         ],
@@ -60,8 +62,9 @@ def _top_words(facts, n_words):
     for k, weight in enumerate(facts.topic_word):
         log_weight, log_lift = np.log(weight), _log_lift(facts, k)
         ranks = [r * log_weight + (1.0 - r) * log_lift for r in RELEVANCES]
-        ranks.append(facts.class_tfidf(k))
-        chosen.append(np.unique([largest(rank, n_words) for rank in ranks]))
+        ranks += [facts.term_scores[k], facts.class_tfidf(k)]
+        best = [facts.best(k, rank, n_words) for rank in ranks]
+        chosen.append(np.unique(np.concatenate(best)))
     return chosen
 
 

@@ -122,7 +122,7 @@ def topic_report(
     """Make an interactive page that shows the topics of a fitted LDA.
 
     The page is one HTML file that needs no network and no server.  It has a map of the
-    topics; the words of a topic, ranked by relevance, whose weight a slider sets; the
+    topics; the words of a topic, ranked by term score, class TF-IDF or relevance; the
     documents in which a topic has the largest weight, with words coloured by topic; and
     a search for words.
 
@@ -196,7 +196,7 @@ def topic_report(
     -----
     Texts are cut after 2,000 characters, and the search finds the 20,000 most frequent
     words and the shown words of the topics; the page says so if it applies.  Words are
-    ranked by relevance, as in the method ``topics`` of the LDA, or by class TF-IDF.
+    ranked as in the method ``topics`` of the LDA, or by class TF-IDF.
     The area of a circle is proportional to the prevalence of the topic in ``X``.
 
     Examples

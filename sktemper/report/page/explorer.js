@@ -53,7 +53,7 @@
     return cell;
   }
 
-  /* Returns flattened pairs or triples as a list of pairs or triples. */
+  /* Returns flattened tuples of n values as a list of tuples. */
   function inTurns(list, n) {
     const rows = [];
     for (let i = 0; i < list.length; i += n) rows.push(list.slice(i, i + n));
@@ -78,14 +78,17 @@
 
   function showWords() {
     const relevance = Number(at("relevance").value);
-    const byTfidf = at("tfidf").checked;
+    const rankBy = at("ranking").value;
     at("lambda").textContent = relevance.toFixed(2);
-    at("relevance").disabled = byTfidf;
-    const score = (word, weight, lift) =>
-      byTfidf ? tfidf(word, weight) : relevance * weight + (1 - relevance) * lift;
-    const ranked = inTurns(data.words_of_topics[chosen], 3)
-      .map(([word, weight, lift]) => [score(word, weight, lift), word, weight, lift])
-      .sort((a, b) => b[0] - a[0])
+    at("relevance").disabled = rankBy !== "relevance";
+    const score = {
+      term_score: (word, weight, lift, termScore) => termScore,
+      relevance: (word, weight, lift) => relevance * weight + (1 - relevance) * lift,
+      class_tfidf: tfidf,
+    }[rankBy];
+    const ranked = inTurns(data.words_of_topics[chosen], 4)
+      .map((entry) => [score(...entry), ...entry])
+      .sort((a, b) => b[0] - a[0] || b[2] - a[2])
       .slice(0, data.n_words);
     const largest = Math.exp(Math.max(...ranked.map((entry) => entry[2])));
     at("word-rows").replaceChildren(...ranked.map(([, word, weight, lift]) => {
@@ -258,8 +261,8 @@
   list.size = Math.max(2, Math.min(bySize.length, list.size)); // with size 1 it would be a menu
   list.addEventListener("change", () => choose(Number(list.value)));
   at("relevance").addEventListener("input", showWords);
-  at("tfidf").checked = data.by_tfidf;
-  at("tfidf").addEventListener("change", showWords);
+  at("ranking").value = data.rank_by;
+  at("ranking").addEventListener("change", showWords);
   at("search").addEventListener("input", (event) => search(event.target.value));
   at("summary").textContent =
     `${many(data.prevalence.length, "topic")} of ${many(data.n_documents, "document")}, ` +
