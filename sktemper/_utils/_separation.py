@@ -12,7 +12,7 @@ NULL_HEIGHT, NULL_RATE = 1.7, 17.0
 
 
 def dip(values):
-    """Return the dip of numbers, of which equal ones count once [1]_.
+    """Return the dip of sorted numbers, of which equal ones count once [1]_.
 
     It is the largest distance between their distribution function and the nearest
     unimodal one.
@@ -22,7 +22,7 @@ def dip(values):
     .. [1] J. Hartigan, P. Hartigan, "The dip test of unimodality", Annals of
        Statistics, 1985.
     """
-    x = np.unique(values)
+    x = values[np.append(True, values[1:] > values[:-1])]
     below = np.arange(len(x), dtype=float)
     above = below + 1.0
     first, last, largest = 0, len(x) - 1, 1.0
