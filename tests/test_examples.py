@@ -101,6 +101,7 @@ RUNS = {
     "matrix_factorization": Example(
         "--n-starts=2 --max-iter=8 --ranks=3", "in intervals of 50 %", PICTURE
     ),
+    "multiple_imputation": Example("--n-samples=2", "pooled samples"),
     "outliers": Example(
         "--max-documents=500 --n-components=4", "area under the ROC curve: ", PICTURE
     ),
