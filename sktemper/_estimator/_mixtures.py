@@ -519,22 +519,6 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         return np.sort(random.choice(len(shares), n_samples, p=shares)), random
 
 
-#: Statistics by which `impute` fills gaps.
-STATISTICS = "mode", "mean", "median", "sample"
-
-
-def check_statistic(statistic, known=STATISTICS):
-    if statistic not in known:
-        refuse("statistic", f"one of {list(known)}", statistic)
-
-
-def drawn_classes(shares, random):
-    """Return a class for each row, drawn by its shares of the classes."""
-    ends = shares.cumsum(axis=1)
-    below = ends < random.uniform(size=(len(shares), 1)) * ends[:, -1:]
-    return np.minimum(below.sum(axis=1), shares.shape[1] - 1)
-
-
 def active_components(mixture):
     """Return the indices of the active components."""
     state, weights = mixture._state(), mixture._fitted_model().weights

@@ -760,6 +760,13 @@ def softmax(logs, power):
     return np.ascontiguousarray(shares.T), largest + np.log(totals), _summed(logs)
 
 
+def drawn_components(shares, random):
+    """Return a component for each row, drawn by its shares of the components."""
+    ends = shares.cumsum(axis=1)
+    below = ends < random.uniform(size=(len(shares), 1)) * ends[:, -1:]
+    return np.minimum(below.sum(axis=1), shares.shape[1] - 1)
+
+
 def _summed(values):
     """Return the sums over components.
 

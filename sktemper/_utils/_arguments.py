@@ -4,10 +4,13 @@ import datetime
 import math
 import re
 from numbers import Integral, Real
+from typing import get_args
 
 import numpy as np
 from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import InvalidParameterError
+
+from ._typing import Statistic
 
 
 class Interval(_param_validation.Interval):
@@ -64,6 +67,12 @@ def check_share(value, name):
 
 def is_integer(value):
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_statistic(value, *others):
+    known = [*get_args(Statistic), *others]
+    if value not in known:
+        refuse("statistic", f"one of {known}", value)
 
 
 def positive_int(value, name):

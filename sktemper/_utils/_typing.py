@@ -2,7 +2,7 @@
 
 import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike  # noqa: F401
@@ -17,6 +17,8 @@ StrPath: TypeAlias = str | PathLike
 Duration: TypeAlias = str | datetime.timedelta | np.timedelta64
 #: A CSR matrix or CSR array of scipy, which has no types.
 SparseMatrix: TypeAlias = Any
+#: What fills a gap of data.
+Statistic: TypeAlias = Literal["mode", "mean", "median", "sample"]
 #: The object of a function that is a method of several classes.
 Owner = TypeVar("Owner")
 

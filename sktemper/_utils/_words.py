@@ -135,9 +135,8 @@ def made_labels(labeller, words, weights, documents, n_texts):
     texts = [[] for _ in words]
     if documents is not None:
         weights = sparse.csc_array(weights)
-        for own, (start, end) in zip(
-            texts, itertools.pairwise(weights.indptr), strict=True
-        ):
+        places = itertools.pairwise(weights.indptr)
+        for own, (start, end) in zip(texts, places, strict=True):
             order = np.argsort(-weights.data[start:end], kind="stable")[:n_texts]
             own += [documents[i] for i in weights.indices[start:end][order]]
     pairs = zip((list(map(str, own)) for own in words), texts, strict=True)

@@ -23,8 +23,6 @@ from .._estimator._mixtures import (
     MixtureMixin,
     active_components,
     check_enough_samples,
-    check_statistic,
-    drawn_classes,
     model_of,
 )
 from .._estimator._streams import drop_features, expand_features, widened_for
@@ -34,12 +32,13 @@ from .._estimator._variants import (
     training_constructor,
 )
 from .._families._dirichlet import CONCENTRATION
-from .._utils._arguments import Interval, positive_int
+from .._families._mixture import drawn_components
+from .._utils._arguments import Interval, check_statistic, positive_int
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._notices import warn_once
 from .._utils._results import copy_fit
-from .._utils._typing import ArrayLike, DataLike, Float, Int
+from .._utils._typing import ArrayLike, DataLike, Float, Int, Statistic
 from .._utils._validation import check_counts, check_numbers
 from .._utils._words import words_of_topics
 from ..moves import Moves
@@ -386,11 +385,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     def _n_parameters(self, n_classes):
         return n_classes * self.n_features_in_
 
-    def impute(
-        self,
-        X: DataLike,
-        statistic: Literal["mode", "mean", "median", "sample"] = "mode",
-    ) -> Any:
+    def impute(self, X: DataLike, statistic: Statistic = "mode") -> Any:
         """Return ``X`` in which missing values are filled, given the rest of the row.
 
         Parameters
@@ -422,7 +417,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         shares, ends = self.predict_proba(X), 0.5
         if statistic == "sample":
             random = check_random_state(self.random_state)
-            shares = np.eye(shares.shape[1])[drawn_classes(shares, random)]
+            shares = np.eye(shares.shape[1])[drawn_components(shares, random)]
             ends = random.uniform(size=(len(shares), self.n_features_in_))
         means = shares @ self.components_
         found = means if statistic == "mean" else means > ends

@@ -19,11 +19,7 @@ from .._estimator._conditional import component_scores, conditional
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._data_checks import check_columns, check_first_columns
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import (
-    MixtureMixin,
-    check_enough_samples,
-    check_statistic,
-)
+from .._estimator._mixtures import MixtureMixin, check_enough_samples
 from .._estimator._problems import validated_weight
 from .._estimator._variants import (
     AnnealedMixin,
@@ -35,12 +31,12 @@ from .._estimator._variants import (
 from .._families._births import USED
 from .._families._dirichlet import CONCENTRATION, WEIGHTS
 from .._families._normal_wishart import COVARIANCES, CovarianceName
-from .._utils._arguments import POSITIVE, Interval, WholeNumber
+from .._utils._arguments import POSITIVE, Interval, WholeNumber, check_statistic
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import log, warn
-from .._utils._typing import ArrayLike, Float, Int
+from .._utils._typing import ArrayLike, Float, Int, Statistic
 from .._utils._validation import check_numbers, check_values
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -277,11 +273,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         X += (expected.means + self._state().hyper.origin)[y]
         return model.completed_draws(X, random), y
 
-    def impute(
-        self,
-        X: ArrayLike,
-        statistic: Literal["mode", "mean", "median", "sample"] = "mean",
-    ) -> np.ndarray | Any:
+    def impute(self, X: ArrayLike, statistic: Statistic = "mean") -> np.ndarray | Any:
         """Return ``X`` in which missing values are filled, given the rest of the row.
 
         Parameters

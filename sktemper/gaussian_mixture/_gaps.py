@@ -22,7 +22,7 @@ from sklearn.utils import gen_batches
 
 from .._families._counts import log_rising
 from .._families._family import ONCE
-from .._families._mixture import softmax
+from .._families._mixture import drawn_components, softmax
 from .._families._normal_wishart import COVARIANCES, LOG_2_PI
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
@@ -413,9 +413,7 @@ class WithGaps:
         The component of each row is drawn according to the responsibilities.
         """
         random, usual = np.random.default_rng(seed), tables.usual
-        ends = shares.cumsum(axis=1)
-        below = ends < random.random((len(block), 1)) * ends[:, -1:]
-        labels = np.minimum(below.sum(axis=1), len(usual.means) - 1)
+        labels = drawn_components(shares, random)
         noise, out = random.normal(size=block.shape), np.empty(block.shape)
         for k in np.unique(labels).tolist():
             rows, one = np.flatnonzero(labels == k), self._only(usual, k)

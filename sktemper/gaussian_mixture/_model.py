@@ -205,10 +205,8 @@ class GaussianMixtureModel(MixtureModel):
         shape = shape if kind.is_common else (self.n_components, *shape)
         precisions = checked_form(given, shape, name)
         check_definite(precisions, kind.products, name)
-        widths = precisions
-        if kind.products:
-            widths = np.diagonal(precisions, axis1=-2, axis2=-1)
-        check_variances(widths, self.dtype, f"{name} has values")
+        every = np.linalg.eigvalsh(precisions) if kind.products else precisions
+        check_variances(every, self.dtype, f"{name} has values")
         return precisions
 
     def _with_given(self, start, hyper, weights, means, precisions):

@@ -29,14 +29,7 @@ from .._estimator._data_checks import (
     warn_of_columns,
 )
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import (
-    STATISTICS,
-    MixtureMixin,
-    check_enough_samples,
-    check_statistic,
-    drawn_classes,
-    model_of,
-)
+from .._estimator._mixtures import MixtureMixin, check_enough_samples, model_of
 from .._estimator._problems import Validation, validated_weight, workers_for
 from .._estimator._variants import (
     AnnealedMixin,
@@ -44,12 +37,13 @@ from .._estimator._variants import (
     training_constructor,
 )
 from .._families._dirichlet import CONCENTRATION
-from .._utils._arguments import WholeNumber
+from .._families._mixture import drawn_components
+from .._utils._arguments import WholeNumber, check_statistic
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import MOST_NAMED, is_first, listed, warn
-from .._utils._typing import DataFrame, DataLike, Float, Int
+from .._utils._typing import DataFrame, DataLike, Float, Int, Statistic
 from .._utils._validation import (
     check_labels_differ,
     check_no_container,
@@ -372,11 +366,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             return sampled_frame(choices_of(self).library, columns), y
         return np.column_stack(list(columns.values())), y
 
-    def impute(
-        self,
-        X: DataLike,
-        statistic: Literal["mode", "mean", "median", "sample"] | None = None,
-    ) -> np.ndarray | Any:
+    def impute(self, X: DataLike, statistic: Statistic | None = None) -> Any:
         """Return data in which missing values are filled, given the rest of the row.
 
         Parameters
@@ -412,7 +402,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             raise TypeError(
                 "impute needs rows in memory: pass parts of the collection."
             )
-        check_statistic(statistic, (*STATISTICS, None))
+        check_statistic(statistic, None)
         return self._filled(X, statistic, check_random_state(self.random_state))
 
     def _filled(self, X, statistic, random):
@@ -421,7 +411,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         shares = self.predict_proba(X).astype(np.float64)
         rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else as_frame(X)
         values = column_values(rows if is_frame(rows) else np.asarray(rows))
-        y = drawn_classes(shares, random) if statistic == "sample" else None
+        y = drawn_components(shares, random) if statistic == "sample" else None
         filled = {}
         for number, ((_, column, own), one) in enumerate(
             zip(_posteriors(self), values, strict=True)
