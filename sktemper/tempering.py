@@ -375,12 +375,6 @@ class _Ladder(Tempering):
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "score": [StrOptions({"predictive", "complete"})],
     }
-    #: Capabilities that the words of ``log_partition`` require.
-    _capabilities = {
-        "map": "map_partitions",
-        "current": "current_partitions",
-        "complete": "complete_partitions",
-    }
     #: Words for log C of each sample at the current model, and methods of the model.
     _current = {}
     initial_probabilities = None
@@ -389,7 +383,8 @@ class _Ladder(Tempering):
     def requires(self) -> tuple[str, ...]:
         if not isinstance(self.log_partition, str):
             return ()
-        return (self._capabilities.get(self.log_partition, "log_partitions"),)
+        word = "log" if self.log_partition == "quenched" else self.log_partition
+        return (f"{word}_partitions",)
 
     def check(self, model) -> None:
         """Raise if the model lacks what the policy requires; warn of a wrong log C."""
@@ -398,10 +393,8 @@ class _Ladder(Tempering):
         differ = isinstance(given, str) and "complete_partitions" in known
         if differ and (self.score == "complete") != (given == "complete"):
             warn(
-                f"score={self.score!r} and log_partition={given!r} of {self._called()} "
-                "do not match: one has the topics of words, the other has them summed "
-                "out, so that temperatures are wrong. Set both to 'complete', or "
-                "neither."
+                f"score={self.score!r} and log_partition={given!r} do not match, so "
+                "that temperatures are wrong: set both to 'complete', or neither."
             )
 
     def _wanted(self, model):
@@ -488,7 +481,6 @@ class _Ladder(Tempering):
         probabilities = np.exp(log_prior)
         if self.initial_probabilities is not None:
             probabilities = self._weights("initial_probabilities", b)
-            probabilities = probabilities / probabilities.sum()
         return LadderState(
             b, log_prior, partition, probabilities, settings=self._settings()
         )
@@ -497,22 +489,22 @@ class _Ladder(Tempering):
         n_temperatures = len(inverse_temperatures)
         if self.temperature_prior is None:
             return np.full(n_temperatures, -np.log(n_temperatures))
-        prior = self._weights("temperature_prior", inverse_temperatures)
         with np.errstate(divide="ignore"):
-            return np.log(prior / prior.sum())
+            return np.log(self._weights("temperature_prior", inverse_temperatures))
 
     def _weights(self, name, inverse_temperatures):
-        """Return the weights of temperatures that a parameter stands for."""
+        """Return the probabilities of temperatures that a parameter stands for."""
         given, n_temperatures = getattr(self, name), len(inverse_temperatures)
         if hasattr(given, "cdf"):
-            return _discretised(given, inverse_temperatures, name)
+            weights = _discretised(given, inverse_temperatures, name)
+            return weights / weights.sum()
         weights = checked_floats(given, name, ensure_non_negative=True)
         if weights.shape != (n_temperatures,) or not weights.sum() > 0:
             raise ValueError(
                 f"{name} must be {n_temperatures} weights, one for each temperature, "
                 f"not all 0; it has shape {weights.shape}."
             )
-        return weights
+        return weights / weights.sum()
 
 
 def _discretised(distribution, inverse_temperatures, name):

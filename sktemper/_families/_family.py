@@ -141,6 +141,21 @@ class NaturalModel(ConjugateModel):
         return self.target(statistics, scale, powers, hyper).vector()
 
 
+class FixedLogC:
+    """Log C of a model in which it does not depend on global parameters.
+
+    Any word for log C then means the same.
+    """
+
+    def map_partition(self, inverse_temperatures, hyper, priors=None):
+        return self.log_partition(inverse_temperatures, hyper, None, priors)
+
+    def current_partition(self, inverse_temperatures, block, prepared, local):
+        """Return log C of each row with the current hyperparameters."""
+        log_c = self.log_partition(inverse_temperatures, prepared.hyper, None)
+        return np.outer(block.observed, log_c)
+
+
 def rate_to_zero(old, new):
     """Return the rate at which a step from ``old > 0`` to ``new`` reaches 0, or inf."""
     old, new = np.atleast_1d(old), np.atleast_1d(new)

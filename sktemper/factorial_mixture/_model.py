@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from .._contract import LocalStep, Powers, Request, tenth_of_rows
 from .._families._ascent import KernelAscent, ascent_of
-from .._families._family import VALUES_OF_BLOCK, NaturalModel, rate_to_zero
+from .._families._family import VALUES_OF_BLOCK, FixedLogC, NaturalModel, rate_to_zero
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import tiled_matmul
 from . import _kernels
@@ -100,7 +100,7 @@ class FactorialAscent(KernelAscent):
         return Components(*components), hyper
 
 
-class FactorialMixtureModel(NaturalModel):
+class FactorialMixtureModel(FixedLogC, NaturalModel):
     """Binary latent features with Gaussian components and noise.
 
     Parameters
@@ -422,17 +422,6 @@ class FactorialMixtureModel(NaturalModel):
         off = np.log1p(-inclusion)[:, None] * b
         binary = np.logaddexp(on, off).sum(axis=0)
         return binary / self.n_features - 0.5 * np.log(b)
-
-    def map_partition(self, inverse_temperatures, hyper, priors=None):
-        """Return the same, because log C does not depend on the components."""
-        return self.log_partition(inverse_temperatures, hyper, None, priors)
-
-    def current_partition(
-        self, inverse_temperatures, block, prepared, local_parameters
-    ):
-        """Return log C of each sample at the current inclusion probabilities."""
-        log_c = self.log_partition(inverse_temperatures, prepared.hyper, None)
-        return np.outer(block.observed, log_c)
 
     def predictive_scores(self, block, prepared):
         """Return a lower bound on log p(x) of each sample at T=1, and a count.

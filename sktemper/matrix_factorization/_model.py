@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.stats import norm, t
 
 from .._families._factorization import FactorizationModel, Gaussians, PreparedItems
+from .._families._family import FixedLogC
 from .._families._gaussian import (
     GaussianPrior,
     Moments,
@@ -90,7 +91,7 @@ def _mean_and_variance(model, X, sample_weight):
 ITEMS_PER_ROW, BLOCK_ELEMENTS = 4, 2**19
 
 
-class MatrixFactorizationModel(FactorizationModel):
+class MatrixFactorizationModel(FixedLogC, FactorizationModel):
     """Ratings as products of Gaussian factors of users and items, and biases.
 
     The global parameters are an array with a row for each item, which has the packed
@@ -445,17 +446,6 @@ class MatrixFactorizationModel(FactorizationModel):
         if not (priors is None or isinstance(priors, str)):
             raise ValueError("A matrix factorization has no partition_priors.")
         return -0.5 * np.log(inverse_temperatures)
-
-    def map_partition(self, inverse_temperatures, hyper, priors=None):
-        """Return the same, because log C does not depend on parameters."""
-        return self.log_partition(inverse_temperatures, hyper, None, priors)
-
-    def current_partition(
-        self, inverse_temperatures, block, prepared, local_parameters
-    ):
-        """Return log C of each user, which is the same under each posterior."""
-        log_c = self.log_partition(inverse_temperatures, None, None)
-        return np.outer(block.counts, log_c)
 
     def predictive_scores(self, block, prepared):
         """Return the log density of the held-out ratings, and their number.

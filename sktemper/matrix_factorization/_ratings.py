@@ -155,6 +155,7 @@ class Ratings(EntriesMixin, namedtuple("Ratings", ("starts", "items", "values"))
     """
 
     __slots__ = ()
+    observed = EntriesMixin.counts
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ def no_noise(random, case):
     return lda.fit(X).score(X)
 
 
-@warned("do not match: one has the topics of words", "_Ladder.check")
+@warned("do not match, so that temperatures", "_Ladder.check")
 def other_normaliser(random, case):
     """The temperature stays too high with log C of another score."""
     X = documents(random)
