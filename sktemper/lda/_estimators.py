@@ -1255,25 +1255,27 @@ class TemperedLDA(TemperedEstimator):
         Raises
         ------
         ValueError
-            If there are no `common_words_`, or topic 0 has them already.
+            If the topics have no words in common, or topic 0 has them already.
 
         Notes
         -----
+        Of each word, the other topics lose what they have in common: the tokens up to
+        the rate in the corpus, times the smallest relative rate of the topics with the
+        highest ones that have 30 % of all tokens, without one topic, and at most 1.  A
+        word that a few topics own loses nothing.
+
         On eight generated sets of documents and five of raw texts, the held-out score
         of the result was between .06 nats per token below and .02 above that of equally
         many further passes without a separation.
 
         Examples
         --------
-        >>> import warnings
         >>> import numpy as np
         >>> from sktemper import AnnealedLDA
         >>> rng = np.random.default_rng(0)
         >>> topics = np.hstack([np.full((6, 2), 0.2), np.kron(np.eye(6), [0.06] * 10)])
         >>> X = rng.multinomial(40, np.repeat(topics, 50, axis=0))
-        >>> with warnings.catch_warnings():
-        ...     warnings.simplefilter("ignore")  # "40% of the tokens are ..."
-        ...     lda = AnnealedLDA(6, random_state=0).fit(X)
+        >>> lda = AnnealedLDA(6, random_state=0).fit(X)
         >>> sorted(lda.separate_common_words(X).top_words(n_words=2)[0])
         ['0', '1']
         """
