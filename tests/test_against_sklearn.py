@@ -55,7 +55,7 @@ SHARED = {
     "mean_change_tol": 1e-3,
     "random_state": 3,
 }
-OURS = {**SHARED, "init_params": "random"}
+OURS = {**SHARED, "init_params": "random", "doc_update": "variational"}
 
 
 def batch_fits(X):

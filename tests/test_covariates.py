@@ -95,6 +95,7 @@ def test_a_fit_is_that_of_a_slow_reference():
     cells = ranks * N_CELLS // 60  # which differ
     start = np.random.default_rng(1).gamma(5.0, 1.0, (3, 20))
     options = {"batch_size": None, "learning_rate": ConstantRate(0.7), "init": start}
+    options["doc_update"] = "variational"
     lda = TemperedLDA(
         3,
         tempering=None,

@@ -169,14 +169,21 @@ def test_transform_and_score_use_variational_inference(counts):
     assert lda.score(counts) == score
 
 
-def test_without_a_temperature_auto_is_variational(counts):
+def test_a_comparison_without_annealing_keeps_the_update(counts):
+    """Only temperatures of single documents turn sampling off."""
+
     def fit(doc_update, tempering):
-        lda = TemperedLDA(3, tempering=tempering, doc_update=doc_update, random_state=0)
+        lda = TemperedLDA(
+            30, tempering=tempering, doc_update=doc_update, random_state=0
+        )
         return lda.fit(counts).components_
 
-    for tempering in None, LocalTempering(n_temperatures=10):
-        auto, variational = fit("auto", tempering), fit("variational", tempering)
-        np.testing.assert_array_equal(auto, variational)
+    for tempering, same in (
+        (None, "sampled"),
+        (LocalTempering(n_temperatures=10), "variational"),
+    ):
+        auto, given = fit("auto", tempering), fit(same, tempering)
+        np.testing.assert_array_equal(auto, given)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -228,7 +228,7 @@ class TemperedLDA(TemperedEstimator):
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
-        sampling short documents at T of at most 1.2 ("auto").
+        sampling short documents at T of at most 1.2 ("auto"), see the notes.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.
@@ -244,6 +244,11 @@ class TemperedLDA(TemperedEstimator):
 
     Notes
     -----
+    ``doc_update="auto"`` samples documents of at most 120 tokens and 8 for each topic,
+    or of at most 2 for each topic; none with ``tempering="local"``.  Without a
+    temperature (``tempering=None``) the start, the length and ``doc_update`` are the
+    same as with annealing, so that a comparison shows the effect of the temperature.
+
     Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
     is document completion: topic weights are inferred from every second distinct word
     of a document, and the other words are scored.
@@ -392,7 +397,7 @@ class TemperedLDA(TemperedEstimator):
 
     def _settings(self):
         settings = super()._settings()
-        if self.doc_update == "auto" and not self._tempering().cools:
+        if self.doc_update == "auto" and self._tempering().per_sample:
             return settings.replaced(doc_update="variational")
         return settings
 
