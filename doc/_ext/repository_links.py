@@ -60,7 +60,8 @@ def rewrite(text, written_in, read_in):
 def make_pages_of_tables(app):
     """Write, for each table of the benchmarks, a page that includes the table.
 
-    The search skips these pages, because their many words would hide other pages.
+    Menus and the search leave these pages out, because their many words would hide
+    other pages; links lead to them.
     """
     folder = Path(app.srcdir, "benchmarks", "tables")
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +71,7 @@ def make_pages_of_tables(app):
             old.unlink()
     for name, table in tables.items():
         path = os.path.relpath(table, folder)
-        text = f"---\nnosearch: true\n---\n\n```{{include}} {path}\n```\n"
+        text = f"---\nnosearch: true\norphan: true\n---\n\n```{{include}} {path}\n```\n"
         page = folder / name
         if not page.exists() or page.read_text("utf-8") != text:
             page.write_text(text, "utf-8")
