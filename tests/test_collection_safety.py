@@ -952,15 +952,13 @@ def test_sums_that_overflow_are_nan(folder):
     assert np.isnan(again.sum)
 
 
-def test_integers_that_overflow_where_they_are_added_are_refused(folder):
+def test_numbers_beyond_a_type_are_refused(folder):
+    """Integers that overflow where they are added, and columns without a number."""
     X = sparse.csr_array(
         (np.array([2**62] * 4), np.zeros(4, int), [0, 4]), shape=(1, 1)
     )
     with pytest.raises(ValueError, match="no float can hold"):
         write_counts(folder, [X])
-
-
-def test_columns_that_cannot_be_numbered_are_refused(folder):
     X = sparse.csr_array(([1], [2**32], [0, 1]), shape=(1, 2**33))
     with pytest.raises(ValueError, match="columns, expected from 1 to"):
         write_counts(folder, [X])

@@ -99,17 +99,6 @@ def test_missing_values_are_imputed():
     np.testing.assert_allclose(mixture.impute(both)[0], [1, 1, 0, 0, 1, 1], atol=0.1)
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("posterior", ["structured", "factorized"])
-def test_the_lower_bound_is_the_bound_that_the_fit_maximizes(posterior):
-    _, X = planted(40, noise=0.3, missing=0.3)
-    mixture = TemperedFactorialMixture(
-        3, init=SHAPES, tempering=None, posterior=posterior, max_iter=200, tol=0
-    ).fit(X)
-    bounds = mixture.history_["lower_bound"]
-    assert mixture.lower_bound(X) == pytest.approx(bounds[-1], rel=1e-4)
-
-
 def test_a_sample_without_values_has_the_prior():
     _, X = planted()
     mixture = mixture_of().fit(X)

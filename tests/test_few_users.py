@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper.datasets import make_ratings
-from sktemper.matrix_factorization import _ratings, _users
+from sktemper.matrix_factorization import _users
 
 
 def rows_of_clicks(n_users=200, n_items=60):
@@ -124,16 +124,3 @@ def test_accelerated_rounds_give_the_noise_of_plain_rounds(monkeypatch):
     np.testing.assert_allclose(found.noise.means, exact.noise.means, rtol=2e-3)
     alone = plain(fitted_model(model).take(X, slice(7, 8)), prepared)
     np.testing.assert_array_equal(alone.noise.means, found.noise.means[7:8])
-
-
-def test_statistics_of_ratings_that_are_summed_early(monkeypatch):
-    X = make_ratings(900, 40, n_ratings=9000, random_state=0)
-
-    def fitted():
-        model = TemperedMatrixFactorization(3, max_iter=2, tol=1e9, random_state=0)
-        return model.fit(X).components_
-
-    expected = fitted()
-    monkeypatch.setattr(_ratings, "PART_BYTES", 1)
-    monkeypatch.setattr(_ratings, "FEWEST_PARTS", 1)
-    np.testing.assert_allclose(fitted(), expected, rtol=1e-9, atol=1e-12)

@@ -445,16 +445,6 @@ def test_the_score_is_the_gain_of_the_held_out_half(n_items):
         model.score(X[7:9])
 
 
-def test_early_stopping_uses_ranking_scores():
-    X, _, _ = tastes(400)
-    model = ImplicitFactorization(
-        4, max_iter=30, batch_size=60, n_iter_no_change=2, random_state=0
-    ).fit(X)
-    scores = model.history_["heldout_score"]
-    assert 2 < model.n_iter_ < 30
-    assert 0 < np.nanmax(scores) <= 1
-
-
 # -- use by other libraries ------------------------------------------------------------
 
 

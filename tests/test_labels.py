@@ -1,5 +1,7 @@
 """Labels of users and items in matrices, data frames, fits and messages."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -81,6 +83,8 @@ def test_labels_are_kept_by_arithmetic_and_selection(X):
         (X[..., [5, 2]], slice(None), [5, 2]),
         (X[np.ix_([3, 1], [5, 2])], [3, 1], [5, 2]),
         (X[4, [5, 2]], [4], [5, 2]),
+        (X.copy()[1:2].astype(np.float32), slice(1, 2), slice(None)),
+        (pickle.loads(pickle.dumps(X))[:2], slice(2), slice(None)),
     ):
         np.testing.assert_array_equal(part.user_labels, X.user_labels[rows])
         np.testing.assert_array_equal(part.item_labels, X.item_labels[columns])

@@ -351,22 +351,6 @@ def test_only_users_of_a_fit_that_was_completed_are_known():
             call()
 
 
-def test_selections_of_rows_keep_labels():
-    X, users, items = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
-    for part, rows in (
-        (X[3:7], slice(3, 7)),
-        (X[[5, 2]], [5, 2]),
-        (X[np.arange(150) % 2 == 0], slice(None, None, 2)),
-        (X[4:6, :], slice(4, 6)),
-        (X.copy()[1:2].astype(np.float32), slice(1, 2)),
-        (pickle.loads(pickle.dumps(X))[:2], slice(2)),
-    ):
-        np.testing.assert_array_equal(part.user_labels, users[rows])
-        np.testing.assert_array_equal(part.item_labels, items)
-        np.testing.assert_array_equal(part.toarray(), X.toarray()[rows])
-    assert (X * 2).shape == X.shape and X[3, 4] == X.toarray()[3, 4]
-
-
 def test_interactions():
     users, items = ["b", "a", "b", "b"], ["x", "y", "x", "y"]
     assert interactions_matrix(users, items).toarray().tolist() == [[0, 1], [2, 1]]

@@ -14,6 +14,7 @@ import pytest
 
 import sktemper
 
+from . import warned
 from .draws import LENGTH, generator, too_few, too_many
 from .warned import WARNED
 
@@ -55,11 +56,16 @@ NO_WARNINGS = {"MIXED", "_is_final"}
 
 
 def messages_of(row, case, number):
-    """Return the number of a run on a draw, and whether its warning was issued."""
+    """Return the number of a run on a draw, and whether its warning was issued.
+
+    The warning names a line of the caller, not of the package.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = row.run(generator("warning", row.name, number), case)
-    return result, any(re.search(row.match, str(one.message)) for one in caught)
+    own = [one for one in caught if re.search(row.match, str(one.message))]
+    assert {one.filename for one in own} <= {warned.__file__}, row.name
+    return result, bool(own)
 
 
 @pytest.mark.every(N_QUICK)
