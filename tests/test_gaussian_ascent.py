@@ -11,10 +11,11 @@ from test_mixture_ascent import NO_LIMITS, bounds_of_run
 from sktemper import AnnealedGaussianMixture
 from sktemper._contract import Ascent
 from sktemper._engine import _passes
+from sktemper._families._ascent import MixtureAscent
 from sktemper._families._births import Search, Whole, best_split
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
-from sktemper.model import Powers, Request, Stopped
+from sktemper.model import Powers, Stopped
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 from sktemper.schedules import LinearSchedule
 
@@ -47,45 +48,26 @@ def problem_of(seed, dtype=np.float64, n_rows=700, n_columns=3, **parameters):
     return model, model.take(X, slice(None)), state.globals_, state.hyper
 
 
-def steps_in_python(model, block, globals_, hyper, powers, scale, weight):
-    """Return the parameters and bounds after steps by the methods of the model."""
-    bounds = []
-    for power in powers:
-        prepared = model.prepare(globals_, hyper)
-        factors = power.statistics * (1.0 if weight is None else weight)
-        request = Request(power._replace(statistics=factors))
-        step = model.local_step(block, prepared, request)
-        if weight is not None:
-            step = step.weighted(weight)
-        bounds.append(scale * step.bound + model.global_bound(globals_, hyper))
-        given = step.statistics, scale
-        hyper = model.update_hyper(hyper, globals_, *given, 1.0, power)
-        globals_ = model.step(globals_, *given, power, 1.0, hyper)
-    return globals_, hyper, np.array(bounds)
-
-
-def steps_in_one_call(
-    model, block, globals_, hyper, powers, scale, weight, size=None, n_sections=1
-):
-    ascent = model.ascent(block, hyper, weight)
-    ascent.n_sections = n_sections
-    ascent.start(globals_, hyper)
-    _, bounds = bounds_of_run(ascent, np.array(powers, dtype=np.float64), size, scale)
-    return *ascent.parameters(), bounds
-
-
-def assert_same(one, other, tol):
-    (globals_, hyper, bounds), (expected, expected_hyper, known) = one, other
+def assert_same_steps(start, powers, tol, weight=None, n_sections=1):
+    """Compare steps in one call with those by the methods of the model."""
+    (model, block, *parameters), found = start, []
+    by_kernel = model.ascent(block, parameters[1], weight)
+    by_kernel.n_sections = n_sections
+    for ascent in by_kernel, MixtureAscent(model, block, weight):
+        ascent.start(*parameters)
+        bounds = bounds_of_run(ascent, np.array(powers, dtype=np.float64))
+        found.append((*ascent.parameters(), bounds[1]))
+    (globals_, hyper, bounds), (expected, expected_hyper, known) = found
     np.testing.assert_allclose(bounds, known, rtol=tol)
-    for found, given in zip(globals_.arrays(), expected.arrays(), strict=True):
-        assert found.shape == given.shape
+    for one, other in zip(globals_.arrays(), expected.arrays(), strict=True):
+        assert one.shape == other.shape
         np.testing.assert_allclose(
-            found, given, rtol=30 * tol, atol=30 * tol * abs(given).max()
+            one, other, rtol=30 * tol, atol=30 * tol * abs(other).max()
         )
     for name in "mean_precision", "degrees_of_freedom", "covariance":
-        found, given = getattr(hyper, name), getattr(expected_hyper, name)
-        assert np.shape(found) == np.shape(given)
-        np.testing.assert_allclose(found, given, rtol=100 * tol, atol=1e-12)
+        one, other = getattr(hyper, name), getattr(expected_hyper, name)
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(one, other, rtol=100 * tol, atol=1e-12)
 
 
 def plans(n_steps=6):
@@ -119,17 +101,14 @@ def test_a_call_takes_the_steps_of_the_model(
     random = np.random.default_rng(0)
     for powers, weighted in itertools.product(plans().values(), [False, True]):
         weight = random.integers(0, 4, size=700) / 2.0 if weighted else None
-        arguments = (*start, powers, 1.5, weight)
-        found = steps_in_one_call(*arguments)
-        assert_same(found, steps_in_python(*arguments), tol)
+        assert_same_steps(start, powers, tol, weight)
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("n_columns", [1, 2, 9])
 def test_the_number_of_columns(covariance_type, n_columns):
     start = problem_of(5, n_columns=n_columns, covariance_type=covariance_type)
-    arguments = (*start, [Powers()] * 5, 1.0, None)
-    assert_same(steps_in_one_call(*arguments), steps_in_python(*arguments), 1e-9)
+    assert_same_steps(start, [Powers()] * 5, 1e-9)
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
@@ -137,12 +116,11 @@ def test_the_number_of_columns(covariance_type, n_columns):
 def test_sections_of_the_rows_add_up(covariance_type, n_sections, monkeypatch):
     start = problem_of(7, n_rows=1300, covariance_type=covariance_type)
     weight = np.random.default_rng(0).integers(0, 4, size=1300) / 2.0
-    arguments = (*start, plans()["local_step"], 1.5, weight)
-    found = steps_in_one_call(*arguments, n_sections=n_sections)
-    assert_same(found, steps_in_python(*arguments), 1e-9)
+    arguments = start, plans()["local_step"], 1e-9, weight, n_sections
+    assert_same_steps(*arguments)
     monkeypatch.setattr(_kernels, "run_shared", lambda functions: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        steps_in_one_call(*arguments, n_sections=n_sections)
+        assert_same_steps(*arguments)
 
 
 # -- splits of a component -------------------------------------------------------------

@@ -741,39 +741,22 @@ class NeverSettling(WrongSchedule):
         return self.value
 
 
-class WrongTemperature(Untempered):
-    def __init__(self, value):
+class WrongTempering(Untempered):
+    def __init__(self, what, value):
+        self.what = what
         self.value = value
 
     def temperature(self, state, clock):
-        return self.value if clock.steps == 1 else 1.0
-
-
-class WrongPower(WrongTemperature):
-    part = "local"
-
-    def temperature(self, state, clock):
-        return 1.0
+        return self.value if (self.what, clock.steps) == ("temperature", 1) else 1.0
 
     def powers(self, state, clock):
-        return Powers()._replace(**{self.part: self.value if clock.steps == 1 else 1.0})
-
-
-class WrongPrior(WrongPower):
-    part = "prior"
-
-
-class WrongPowers(WrongPower):
-    def powers(self, state, clock):
-        return self.value if clock.steps == 1 else Powers()
-
-
-class WrongLadder(WrongTemperature):
-    def temperature(self, state, clock):
-        return 1.0
+        if clock.steps != 1 or self.what not in ("local", "prior", "all"):
+            return Powers()
+        one = {} if self.what == "all" else {self.what: self.value}
+        return Powers()._replace(**one) if one else self.value
 
     def ladder(self):
-        return np.ones(2)
+        return np.ones(2) if self.what == "ladder" else None
 
     def probabilities(self, state):
         return np.array([1.0, self.value])
@@ -789,35 +772,22 @@ class WrongPair(WrongRate):
         return self.rate if clock.steps == 1 else (0.5, state)
 
 
-class WrongWeights(GradientNoise):
-    def __init__(self, value):
+class WrongNoise(GradientNoise):
+    def __init__(self, what, value):
+        self.what = what
         self.value = value
 
     def unit_noise(self, n_units, clock, random):
-        return self._of(n_units) if clock.steps == 1 else None
-
-    def _of(self, n_units):
-        return self.value
-
-
-class WrongInOne(WrongWeights):
-    def _of(self, n_units):
+        if clock.steps != 1 or self.what == "guard":
+            return None
         weights = np.ones(n_units, dtype=np.asarray(self.value).dtype)
-        weights[0] = self.value
-        return weights
-
-
-class WrongInAll(WrongWeights):
-    def _of(self, n_units):
-        return np.full(n_units, self.value)
-
-
-class WrongGuard(WrongWeights):
-    def _of(self, n_units):
-        return None
+        weights[slice(1 if self.what == "one" else None)] = self.value
+        return self.value if self.what == "no array" else weights
 
     def guarded(self, rate, largest_rate):
-        return self.value
+        if self.what == "guard":
+            return self.value
+        return super().guarded(rate, largest_rate)
 
 
 def only_at_step_1(value):
@@ -837,15 +807,15 @@ def at_step_1(value):
     for cap in (only_at_step_1(value), WrongSchedule(value)):
         tempering = GlobalTempering(5, n_samples=1, cap=cap)
         yield {"tempering": tempering}, "scheduled|WrongSchedule"
-    for cls in (WrongTemperature, WrongPower, WrongPrior, WrongPowers, WrongLadder):
-        yield {"tempering": cls(value)}, cls.__name__
+    for what in ("temperature", "local", "prior", "all", "ladder"):
+        yield {"tempering": WrongTempering(what, value)}, "WrongTempering"
     for cls in (WrongRate, WrongPair):
         yield {"learning_rate": cls().set_params(rate=value)}, cls.__name__
     for size in (only_at_step_1(value), WrongSchedule(value)):
         noise = SVIPlusNoise(size)
         yield {"gradient_noise": noise}, "scheduled|WrongSchedule"
-    for cls in (WrongWeights, WrongInOne, WrongInAll, WrongGuard):
-        yield {"gradient_noise": cls(value)}, cls.__name__
+    for what in ("no array", "one", "all", "guard"):
+        yield {"gradient_noise": WrongNoise(what, value)}, "WrongNoise"
 
 
 TEMPERED = {
