@@ -45,6 +45,10 @@ CONFIGURATIONS = {
     "annealed": lda_of(),
     "noisy": lda_of(SVIPlusLDA, n_jobs=2),
     "stopped early": lda_of(n_iter_no_change=1, tol=0.02, max_iter=20),
+    # rows that are held out of the steps count in the bound
+    "scored": lda_of(evaluate_every=1, validation_fraction=0.5, max_iter=8),
+    # fits from a given start shuffle documents differently
+    "started": lda_of(init=np.random.default_rng(0).gamma(1.0, size=(4, 60))),
     "mixture with moves": mixture_of(
         batch_size=None, max_iter=12, moves=BirthMoves(n_moves=2)
     ),
@@ -89,13 +93,6 @@ def test_the_bound_is_weighted_as_the_samples_are(documents):
         pytest.fail("bounds without weights would pass")
 
 
-def test_rows_held_out_of_the_steps_count_in_the_bound(documents):
-    lda = lda_of(evaluate_every=1, validation_fraction=0.5, max_iter=8)
-    fits = fits_by_hand(lda, documents, 3, 0)
-    several = clone(lda).set_params(n_init=3).fit(documents)
-    assert_same_fit(several, best(fits, documents))
-
-
 def test_a_random_state_is_drawn_from_once_a_start(documents):
     random, by_hand = np.random.RandomState(5), np.random.RandomState(5)
     lda_of(n_init=3, random_state=random).fit(documents)
@@ -111,14 +108,6 @@ def test_the_first_of_equal_fits_is_kept(documents):
     )
     first = fits_by_hand(lda, documents, 1, 0)[0]
     assert lda.fit(documents).state_.seed == first.state_.seed
-
-
-def test_fits_from_a_given_start_shuffle_documents_differently(documents):
-    lda = lda_of(init=np.random.default_rng(0).gamma(1.0, size=(4, 60)))
-    fits = fits_by_hand(lda, documents, 3, 0)
-    assert len({one.lower_bound(documents) for one in fits}) == 3
-    several = clone(lda).set_params(n_init=3).fit(documents)
-    assert_same_fit(several, best(fits, documents))
 
 
 # -- callbacks and logs ----------------------------------------------------------------

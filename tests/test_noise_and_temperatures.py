@@ -418,20 +418,6 @@ def test_temperatures_of_samples_are_their_posterior_means(local_lda, counts):
     assert same.mean() > 0.98
 
 
-def test_temperatures_of_samples_do_not_depend_on_chunks(local_lda, many_documents):
-    whole = local_lda.temperatures(many_documents)
-    for size in (1, 100, 256):
-        parts = [
-            local_lda.temperatures(many_documents[i : i + size])
-            for i in range(0, 700 if size > 1 else 20, size)
-        ]
-        parts = np.concatenate(parts)
-        np.testing.assert_array_equal(parts, whole[: len(parts)])
-    threads = clone(local_lda).set_params(n_jobs=2)
-    vars(threads).update({k: v for k, v in vars(local_lda).items() if k[-1] == "_"})
-    np.testing.assert_array_equal(threads.temperatures(many_documents), whole)
-
-
 def test_a_document_without_words_has_the_temperature_of_the_prior(local_lda):
     prior = 1 / np.mean(1 / local_lda.tempering_.ladder())
     assert local_lda.temperatures(np.zeros((1, 60)))[0] == pytest.approx(prior)

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from laws.draws import LENGTH, cells, generator
-from laws.registry import SUBJECTS, weighted_parts
+from laws.registry import COVARIANCES, DRAWS, SUBJECTS, _subject, weighted_parts
 
 #: Functions from an estimator and rows to an array, or several, with as many rows.
 METHODS = {
@@ -193,7 +193,19 @@ def drawn(subject, random, n_rows):
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
-@cells("subject", SUBJECTS, every=19)
+def with_gaps(random, n_rows):
+    X = DRAWS["GaussianMixture"](random, n_rows)
+    return np.where(random.random(X.shape) < 0.03, np.nan, X)
+
+
+#: Rows with temperatures of their own, and rows with missing numbers.
+OTHERS = [_subject("TemperedLDA", {"tempering": "local"})]
+for kind in COVARIANCES:
+    one = _subject("AnnealedGaussianMixture", {"covariance_type": kind})
+    OTHERS.append(one._replace(name=f"{one.name}, gaps", draw=with_gaps))
+
+
+@cells("subject", SUBJECTS + OTHERS, every=19)
 @pytest.mark.filterwarnings("ignore")
 def test_rows_do_not_depend_on_others_or_on_their_form(subject):
     random = generator("row", subject.name)
