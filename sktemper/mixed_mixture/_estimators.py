@@ -394,9 +394,9 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         Notes
         -----
         Options that are text, booleans or of a categorical dtype have no mean or
-        median: "mean" and "median" take the mode.  The mode of numbers is that of the
-        most probable class.  "sample" draws the class of a row, and then the gaps, with
-        ``random_state``; several samples are pooled as multiple imputations.
+        median: "mean" and "median" take the mode.  For numbers, "mode" is the default
+        given the most probable class.  "sample" draws the class of a row, and then the
+        gaps, with ``random_state``; several samples are pooled as multiple imputations.
         """
         if isinstance(X, Source):
             raise TypeError(
@@ -555,18 +555,12 @@ def _means(column, own):
 
 def _number(column, own, shares, statistic):
     """Return a statistic of a column of numbers for rows with shares of classes."""
-    is_skewed = column.kind == "lognormal"
-    if statistic == "median" or (statistic is None and is_skewed):
+    if statistic == "mode":  # the default of the most probable class
+        shares, statistic = np.eye(shares.shape[1])[shares.argmax(axis=1)], None
+    if statistic == "median" or (statistic is None and column.kind == "lognormal"):
         numbers = [_predictive(column, [part[None] for part in own])]
         return Conditional([0], {}, shares, None, numbers, {}).quantiles(0.5)[:, 0]
-    if statistic != "mode":
-        return tiled_matmul(shares, _means(column, own)[:, None])[:, 0]
-    if column.part == "counts":
-        modes = np.floor(_means(column, own))
-    else:
-        means, spreads = _normals(column, own)
-        modes = np.exp(means - spreads**2) if is_skewed else means
-    return modes[shares.argmax(axis=1)]
+    return tiled_matmul(shares, _means(column, own)[:, None])[:, 0]
 
 
 def _option(column, own, shares, statistic, is_number):
