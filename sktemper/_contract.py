@@ -1087,9 +1087,8 @@ class Options:
     max_start_rows = 100_000
     stream_rows = None
     most_kept_rows = 0
-    #: Largest number of values of a block of an ascent.  More are taken in `Blocks`; if
-    #: it is infinite, ascents have one block.
-    _most_ascended = math.inf
+    #: Whether ascents on many rows take them in `Blocks`.
+    _ascends_in_blocks = False
     watches_bound = False
     keeps_local = False
     n_local = None

@@ -65,16 +65,16 @@ def _ascent_on(problem, rows, hyper):
     fits = fits and problem.labels is None
     if not fits or not (n_sections := sections_of(model, data, len(rows))):
         return None
-    n_values, part = len(rows) * data.values_per_row, data.parts[0]
-    weight = problem.row_weight
+    part, weight = data.parts[0], problem.row_weight
     weight = None if weight is None else weight[rows]
-    take = data.take
-    if math.isfinite(model._most_ascended):
-        if n_sections > 1 or n_values > model._most_ascended:
-            take = part.blocks
-    elif n_sections > 1 and n_values > MOST_COPIED and not part.is_view(model, rows):
-        return None
-    ascent = model.ascent(take(model, rows), hyper, weight)
+    if n_sections > 1 and not (model._ascends_in_blocks or part.is_view(model, rows)):
+        if len(rows) * data.values_per_row > MOST_COPIED:
+            return None
+    ascent = None
+    if n_sections == 1 or not model._ascends_in_blocks:
+        ascent = model.ascent(data.take(model, rows), hyper, weight)
+    if ascent is None and model._ascends_in_blocks:
+        ascent = model.ascent(part.blocks(model, rows), hyper, weight)
     if ascent is not None:
         ascent.n_sections = n_sections
     return ascent

@@ -15,7 +15,7 @@ from .._contract import (
     prepared_of,
 )
 from ._family import entries_of
-from ._kernels import Sections, product_ascent
+from ._kernels import ProductSections, product_ascent
 
 #: Results of local steps.
 WANTED = Request().want
@@ -174,7 +174,7 @@ class ProductAscent(KernelAscent):
         return np.concatenate([self.model.n_observed(block) for block in self.block])
 
     def _blocks(self, number):
-        """Yield the blocks of a section, see `Sections`."""
+        """Yield the blocks of a section, see `ProductSections`."""
         n_blocks = len(self.block)
         first, end = (n_blocks * i // self.n_sections for i in (number, number + 1))
         for i in range(first, end):
@@ -184,7 +184,7 @@ class ProductAscent(KernelAscent):
         hyper, globals_ = self._hyper, self._globals
         sections = None
         if isinstance(self.block, Blocks):
-            sections = Sections(self._blocks, self.n_sections)
+            sections = ProductSections(self._blocks, self.n_sections)
         return product_ascent(
             self._parts,
             self._moments,

@@ -58,9 +58,9 @@ typedef struct {
     /* out */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
-    /* Sections of the samples, which threads share; 0 if the block has the moments of all.
-     * `share` calls `product_section` for the blocks of each section, in their order, and
-     * returns whether it was stopped. */
+    /* Sections of the samples, which threads share.  `share` calls `product_section` for the
+     * blocks of each section, in their order, and returns whether it was stopped; it is NULL if
+     * this block has the moments of all samples. */
     intptr_t n_sections;
     void *run;                           /* the ascent, for `product_section` */
     void *sharing;

@@ -4,15 +4,12 @@ All functions take and return arrays.  The loops are C, in ``_loops.h``, and are
 compiled for each instruction set.
 """
 
-from functools import partial
-
 import numpy as np
 
 from cython cimport floating
 from libc.math cimport log
 
 from sktemper._simd.special import aligned, lanes_scratch
-from sktemper._utils._tasks import run_shared
 
 include "_loops.pxi"
 include "_steps.pxi"
@@ -259,7 +256,8 @@ cdef int fill_block(
     cdef const int[::1] kinds
     cdef const intptr_t[::1] sizes
     kinds, sizes = parts
-    block.n_parts, block.n_natural, block.n_sections = kinds.shape[0], prior.shape[0], 0
+    block.n_parts, block.n_natural = kinds.shape[0], prior.shape[0]
+    block.n_sections, block.share = 1, NULL
     block.kinds, block.sizes, block.prior = &kinds[0], &sizes[0], &prior[0]
     return fill_moments(block, moments)
 
@@ -285,22 +283,20 @@ cdef int fill_moments(product_block *block, object moments) except -1:
     return 0
 
 
-cdef class Sections:
-    """Sections of the samples of an ascent, see `product_block`.
+cdef class ProductSections(Sections):
+    """See `product_block`.
 
     ``blocks(i)`` yields the blocks of section i: the number of the first sample, the
     moments, and what `Family.log_base` returns.
     """
 
     cdef product_block *block
-    cdef object blocks, error
-    cdef readonly intptr_t n_sections
+    cdef object blocks
 
     def __init__(self, blocks, n_sections):
         self.blocks, self.n_sections = blocks, n_sections
 
     def step(self, intptr_t i):
-        """Take the local step of a section; return whether it was stopped."""
         cdef product_block own
         cdef const double[::1] log_base
         cdef int status = 0
@@ -314,21 +310,8 @@ cdef class Sections:
                 log_base = given
                 own.log_base = &log_base[0]
             with nogil:
-                status = SIMD.product_section_f64(&own, i)
-            if status:
-                break
+                status = status or SIMD.product_section_f64(&own, i)
         return status
-
-
-cdef int _share(void *sharing) noexcept with gil:
-    """Take the local steps of all sections; return whether they were stopped."""
-    cdef Sections sections = <Sections>sharing
-    try:
-        n = range(sections.n_sections)
-        return any(run_shared([partial(sections.step, i) for i in n]))
-    except BaseException as error:
-        sections.error = error
-        return 1
 
 
 def product_ascent(
@@ -341,7 +324,7 @@ def product_ascent(
     tuple steps,
     tuple state,
     double[::1] row_bounds,
-    Sections sections,
+    ProductSections sections,
 ):
     """Take several steps of coordinate ascent; return the status, ``n_done`` and ``before``.
 

@@ -396,12 +396,12 @@ class MixtureModel(NaturalModel):
         return ascent_of(self, block, row_weight, ProductAscent, *sizes)
 
     @property
-    def _most_ascended(self):
-        return MOST_VALUES if self.steps_by_kernel else math.inf
+    def _ascends_in_blocks(self):
+        return self.steps_by_kernel
 
     def most_sections(self, n_rows):
         """Return a number of sections with at most `MOST_VALUES` sums of moments."""
-        if math.isinf(self._most_ascended):
+        if not self._ascends_in_blocks:
             return 1
         return MOST_VALUES // (2 * self.n_components * self.family.n_natural)
 

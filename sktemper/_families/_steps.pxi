@@ -1,3 +1,8 @@
+from functools import partial
+
+from sktemper._utils._tasks import run_shared
+
+
 cdef set_steps(mixture_steps *block, tuple steps):
     """Set the steps of an ascent: the arguments of `Ascent.run`, the flag that stops it, and
     ``bounds`` (2, n_steps), which receives the sums of the rows' and the lower bounds."""
@@ -10,3 +15,25 @@ cdef set_steps(mixture_steps *block, tuple steps):
     block.powers, block.flags, block.limits = &powers[0, 0], &flags[0], &limits[0]
     block.stop = &stop[0]
     block.local_bounds, block.lower_bounds = &bounds[0, 0], &bounds[1, 0]
+
+
+cdef class Sections:
+    """Sections of the samples of an ascent, which threads share.
+
+    A subclass defines `step`, which takes the local step of a section and returns whether it
+    was stopped.
+    """
+
+    cdef readonly intptr_t n_sections
+    cdef object error
+
+
+cdef int _share(void *sharing) noexcept with gil:
+    """Take the local steps of all sections; return whether they were stopped."""
+    cdef Sections sections = <Sections>sharing
+    try:
+        n = range(sections.n_sections)
+        return any(run_shared([partial(sections.step, i) for i in n]))
+    except BaseException as error:
+        sections.error = error
+        return 1

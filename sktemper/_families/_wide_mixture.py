@@ -1,7 +1,6 @@
 """Mixtures of sparse data with so many columns that most of them have no entry."""
 
 import copy
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -307,8 +306,8 @@ class WideMixtureModel(MixtureModel):
         return super().ascent(block, hyper, row_weight)
 
     @property
-    def _most_ascended(self):
-        return super()._most_ascended if self._keeps_all() else math.inf
+    def _ascends_in_blocks(self):
+        return super()._ascends_in_blocks and self._keeps_all()
 
     # -- the state of a fit ------------------------------------------------------------
     def _prior_of(self, hyper):

@@ -310,18 +310,17 @@ static int product_local_step(void *self, const double *powers, int only_bound, 
     const product_block *b = run->block;
     const product_room *room = &run->room;
     const intptr_t K = b->n_components, M = b->n_natural;
-    const intptr_t n_sections = b->n_sections ? b->n_sections : 1;
     run->powers = powers;
     run->only_bound = only_bound;
-    for (intptr_t i = 0; i < n_sections; i++) {
+    for (intptr_t i = 0; i < b->n_sections; i++) {
         const product_room own = room_of_section(run, i);
         *own.bound = 0;
         memset(own.counts, 0, (size_t)K * sizeof(double));
         memset(b->starts ? own.turned : own.sums, 0, (size_t)(K * M) * sizeof(double));
     }
-    if (b->n_sections ? b->share(b->sharing) : add_samples(run))
+    if (b->share ? b->share(b->sharing) : add_samples(run))
         return -1;
-    for (intptr_t i = 1; i < n_sections; i++) {
+    for (intptr_t i = 1; i < b->n_sections; i++) {
         const product_room own = room_of_section(run, i);
         *room->bound += *own.bound;
         for (intptr_t k = 0; k < K; k++)
@@ -411,7 +410,7 @@ LOOP intptr_t NAME(product_ascent_size)(product_block *b)
     product_room room;
     b->scratch = 0;
     const double *end = divide_product_room(b, &room);
-    return (end - (double *)0) + (b->n_sections > 1 ? b->n_sections - 1 : 0) * (end - room.bound);
+    return (end - (double *)0) + (b->n_sections - 1) * (end - room.bound);
 }
 
 /* Adds the samples of a block to section i.  Returns 0, or -1 if `stop` is set. */

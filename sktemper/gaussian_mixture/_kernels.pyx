@@ -5,13 +5,10 @@ numbers and do not depend on policies.  The loops are C, in ``_loops.h``, and ar
 compiled for each instruction set.
 """
 
-from functools import partial
-
 import numpy as np
 
 from sktemper._contract import Stopped
 from sktemper._simd.special import aligned
-from sktemper._utils._tasks import run_shared
 
 from cython cimport floating
 
@@ -185,30 +182,18 @@ cdef set_priors(ascent_block *block, tuple priors):
     block.freedom_of_scales = NULL if freedom is None else &freedom[0]
 
 
-cdef class Sections:
-    """Sections of the samples of an ascent, see `ascent_block`, and its memory."""
+cdef class GaussianSections(Sections):
+    """See `ascent_block`; with the memory of the ascent."""
 
     cdef ascent_block *block
     cdef bint is_float
-    cdef object error, scratch
+    cdef object scratch
 
     def step(self, intptr_t i):
-        """Take the local step of a section; return whether it was stopped."""
         cdef int status
         with nogil:
             status = run_gaussian_ascent_section(self.is_float, self.block, i)
         return status
-
-
-cdef int _share(void *sharing) noexcept with gil:
-    """Take the local steps of all sections; return whether they were stopped."""
-    cdef Sections sections = <Sections>sharing
-    try:
-        n = range(sections.block.n_sections)
-        return any(run_shared([partial(sections.step, i) for i in n]))
-    except BaseException as error:
-        sections.error = error
-        return 1
 
 
 def ascent(
@@ -221,7 +206,7 @@ def ascent(
     double[::1] weights,
     double[::1] components,
     double[::1] row_bounds,
-    Sections sections,
+    GaussianSections sections,
     intptr_t n_sections,
 ):
     """Take several steps of coordinate ascent, and change the parameters and priors.
@@ -242,7 +227,7 @@ def ascent(
     block.weights, block.components = &weights[0], &components[0]
     block.row_bounds, block.share = &row_bounds[0], _share
     sections.block, sections.is_float = &block, floating is float
-    block.sharing = <void *>sections
+    block.sharing, sections.n_sections = <void *>sections, n_sections
     if sections.scratch is None:
         sections.scratch = take_scratch(&block, n_sections)
     cdef double[::1] scratch = sections.scratch

@@ -313,7 +313,8 @@ class GaussianAscent(KernelAscent):
 
     def __init__(self, model, block, row_weight):
         super().__init__(model, block, row_weight)
-        self._sections, self.row_bounds = _kernels.Sections(), np.empty(len(block))
+        self._sections = _kernels.GaussianSections()
+        self.row_bounds = np.empty(len(block))
 
     def start(self, globals_, hyper, local=None):
         super().start(globals_, hyper)

@@ -151,17 +151,13 @@ class MixedFamily(Family):
         moments = np.empty((len(rows), self.n_natural))
         log_base = np.zeros(len(rows))
         options, counts, normals = self.split_kinds(moments)
-        np.equal(
-            rows[:, self.option_columns],
-            self.option_values,
-            out=options,
-            casting="unsafe",
-        )
+        chosen = np.equal(rows[:, self.option_columns], self.option_values)
         for own, number, histogram in self.binned:
             values = rows[:, number]
-            options[:, own] = _intervals(values, self.columns[number].edges)
+            chosen[:, own] = _intervals(values, self.columns[number].edges)
             if histogram:
                 log_base += histogram.log_densities(values)
+        options[...] = chosen.astype(np.float64)  # fast, other than casts of views
         known = options.sum(axis=1)
         if len(self.counts):
             log_base -= _count_moments(rows[:, self.counts], counts)
