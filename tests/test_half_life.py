@@ -510,7 +510,7 @@ def test_steps_of_renewals_are_those_of_their_own_problem(name, monkeypatch):
 def assert_finite(model):
     state = model.state_
     assert all_finite(state.globals_, state.hyper)
-    assert np.isfinite(model.prevalence_["shares"]).all()
+    assert np.isfinite(model.stream_history_["shares"]).all()
 
 
 @pytest.mark.every(7)
@@ -582,7 +582,7 @@ def test_a_stream_continues_after_an_invalid_chunk(name):
             with pytest.raises(ValueError, match="egative"):
                 model.partial_fit(X[:250], sample_weight=-np.ones(250))
         learned(model, X[500:1000])
-    one, other = (model.prevalence_["shares"] for model in models)
+    one, other = (model.stream_history_["shares"] for model in models)
     np.testing.assert_array_equal(one, other)
 
 
@@ -672,7 +672,7 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
     model = lda(batch_size=250, doc_update="variational")
     learned(model, stream[:750])
     model.partial_fit(stream[750:1000])
-    table = model.prevalence_
+    table = model.stream_history_
     assert table["sample"].tolist() == [250, 500, 750, 1000]
     np.testing.assert_array_equal(table["score"], model.history_["prequential_score"])
     np.testing.assert_allclose(table["shares"].sum(axis=1), 1.0, rtol=1e-6)

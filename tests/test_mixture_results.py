@@ -111,7 +111,7 @@ def test_estimators_have_only_attributes_that_they_can_use(name):
     names = [name for name in dir(estimator) if name[0] != "_" and name[-1] == "_"]
     assert [name for name in names if not hasattr(estimator, name)] == []
     can, is_mixture = row.capabilities(), hasattr(estimator, "predict_proba")
-    for name in ("alarms_", "renewals_", "prevalence_", "clear_memory"):
+    for name in ("alarms_", "renewals_", "stream_history_", "clear_memory"):
         assert hasattr(estimator, name) == ("renewals" in can)
     for name in ("icl", "entropy_r2", "profiles", "labels_"):
         assert hasattr(estimator, name) == is_mixture

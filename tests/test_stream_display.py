@@ -27,7 +27,7 @@ def mixture():
 
 def test_stream_of_a_mixture(plt, mixture):
     display = StreamDisplay.from_estimator(mixture, alpha=0.5)
-    course, alarms = mixture.prevalence_, mixture.alarms_
+    course, alarms = mixture.stream_history_, mixture.alarms_
     dates = np.array(list(course["time"]), dtype="datetime64[us]")
     found = display.score_line_.get_xdata()
     np.testing.assert_array_equal(found, dates[np.isfinite(course["score"])])

@@ -76,7 +76,7 @@ def cuts(draw, n):
 def finite(estimator, X):
     assert np.isfinite(estimator.transform(X)).all(), "transform is not finite"
     assert not np.isinf(estimator.renewals_["gain"]).any(), "gain is infinite"
-    shares = estimator.prevalence_["shares"].astype(float)
+    shares = estimator.stream_history_["shares"].astype(float)
     assert np.isfinite(shares).all(), "shares are not finite"
 
 

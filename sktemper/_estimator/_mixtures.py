@@ -23,7 +23,7 @@ from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator
 from ._problems import check_rows, tempered_fits, weights_of_rows
-from ._streams import alarms, clear_memory, prevalence, renewals
+from ._streams import alarms, clear_memory, renewals, stream_history
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
@@ -179,7 +179,7 @@ class MixtureMixin(TransformerMixin, DensityMixin):
     _other_distributions = "clusters do not have these distributions"
     plain_is_better_ = plain_is_better
     clear_memory, alarms_ = clear_memory, alarms
-    prevalence_, renewals_ = prevalence, renewals
+    stream_history_, renewals_ = stream_history, renewals
 
     def _moves(self):
         """Return the policy for moves; a single component has none."""

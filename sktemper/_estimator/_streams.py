@@ -342,7 +342,7 @@ def alarms(self) -> dict[str, np.ndarray]:
 
 
 @property
-def prevalence(self) -> dict[str, np.ndarray]:
+def stream_history(self) -> dict[str, np.ndarray]:
     """Scores and components along a stream: a dict of arrays, at most 513 points.
 
     A point summarises consecutive batches of a stream with renewals.  "sample" is

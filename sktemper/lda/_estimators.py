@@ -34,8 +34,8 @@ from .._estimator._streams import (
     clear_memory,
     drop_features,
     expand_features,
-    prevalence,
     renewals,
+    stream_history,
     widened_for,
 )
 from .._estimator._variants import (
@@ -302,7 +302,7 @@ class TemperedLDA(TemperedEstimator):
 
     expand_features, drop_features = expand_features, drop_features
     clear_memory, alarms_ = clear_memory, alarms
-    prevalence_, renewals_ = prevalence, renewals
+    stream_history_, renewals_ = stream_history, renewals
     _widened_for = widened_for
     _check_weighted = staticmethod(check_counts)
     _inspect_training_data = inspect_counts

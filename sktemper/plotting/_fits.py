@@ -662,7 +662,7 @@ class StreamDisplay(Display):
     Parameters
     ----------
     course : dict of ndarrays
-        Recorded points of the stream, see ``prevalence_`` of the estimators.
+        Recorded points of the stream, see ``stream_history_`` of the estimators.
     renewals, alarms : dict of ndarrays
         See ``renewals_`` and ``alarms_`` of the estimators.
     labels : dict of str
@@ -740,7 +740,7 @@ class StreamDisplay(Display):
             Passed to matplotlib's ``plot`` for the lines of components.
         """
         cls._check(estimator, ("partial_fit", "a topic model or mixture"))
-        course = getattr(estimator, "prevalence_", {"sample": ()})
+        course = getattr(estimator, "stream_history_", {"sample": ()})
         if not len(course["sample"]):
             raise ValueError(
                 f"This {type(estimator).__name__} has learned no stream with renewals: "
