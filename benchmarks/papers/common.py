@@ -153,8 +153,11 @@ def print_gains(curves, digits=3):
     print(flush=True)
 
 
-def draw_curves(run, panels, x, y):
-    """Draw the mean curve of each setting, in one panel for each data set."""
+def draw_curves(run, panels, x, y, skipped=0.25):
+    """Draw the mean curve of each setting, in one panel for each data set.
+
+    A share of each curve that is skipped does not determine the limits of the axis.
+    """
     if not panels:
         return
     picture = Figure(figsize=(5 * len(panels) + 2, 4.5), layout="constrained")
@@ -165,7 +168,7 @@ def draw_curves(run, panels, x, y):
             passes = np.arange(1, values.shape[1] + 1)
             ax.plot(passes, values.mean(axis=0), style, label=name)
         later = np.concatenate(
-            [c[:, c.shape[1] // 4 :].ravel() for c in curves.values()]
+            [c[:, int(skipped * c.shape[1]) :].ravel() for c in curves.values()]
         )
         ax.set_ylim(np.quantile(later, 0.02), later.max() + 0.05 * np.ptp(later))
         ax.set(title=title, xlabel=x, ylabel=y)

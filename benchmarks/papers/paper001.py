@@ -215,7 +215,7 @@ def faces(run):
                 )
             print()
     run.figure += ".faces"
-    draw_curves(run, panels, "iterations", "T")
+    draw_curves(run, panels, "iterations", "T", skipped=0)
 
 
 def fit(X, policy, variance, init, seed):
