@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from sktemper import AnnealedLDA
 from sktemper.lda import _priors
-from sktemper.lda._common import _newton, common_tokens, learned_alphas
+from sktemper.lda._common import _best_alphas, common_tokens, learned_alphas
 from sktemper.report._models import find_interface
 from sktemper.report._topics import CountRows
 
@@ -170,4 +170,4 @@ def test_alphas_maximize_the_dirichlet_likelihood(alphas):
         return -normaliser - (a - 1) * first - 7 * (b - 1) * others
 
     best = np.exp(minimize(minus_likelihood, np.log([1.0, 0.1]), tol=1e-12).x)
-    np.testing.assert_allclose(_newton(alphas, first, others, 7), best, rtol=1e-4)
+    np.testing.assert_allclose(_best_alphas(alphas, first, others, 7), best, rtol=1e-4)

@@ -1,7 +1,8 @@
 """A topic of its own for the words that topics have in common."""
 
 import numpy as np
-from scipy.special import polygamma, psi
+from scipy.optimize import minimize
+from scipy.special import gammaln, psi
 
 from .._estimator._choices import choices_of
 from .._estimator._problems import check_rows
@@ -13,10 +14,8 @@ from ._topics import Topics
 #: Level of the quantile over topics of the rate of a word, relative to that in the
 #: corpus, that all topics have in common.
 LEVEL = 0.7
-#: Rounds of `learned_alphas` between passes, and Newton steps of a round.
-N_ROUNDS, N_NEWTON = 10, 50
-#: Largest alpha, and largest change of log alpha in a Newton step.
-LARGEST_ALPHA, LARGEST_STEP = 100.0, 1.0
+#: Rounds of `learned_alphas` between passes, and largest alpha.
+N_ROUNDS, LARGEST_ALPHA = 10, 100.0
 
 
 def separated(estimator, X, sample_weight):
@@ -85,7 +84,7 @@ def learned_alphas(estimator, X, sample_weight):
     """Return the alpha of topic 0, and of all others, that maximize the bound.
 
     Rounds alternate between the documents' topic weights, of an even sample of the
-    rows, and Newton's method for both alphas.
+    rows, and the best values of both alphas.
     """
     with estimator._fitted_problem(X, sample_weight) as problem:
         state, weight = estimator.state_, problem.sample_weight
@@ -97,7 +96,7 @@ def learned_alphas(estimator, X, sample_weight):
             prepared = problem.model.prepare(state.globals_, hyper)
             blocks = problem.map(_log_weights, prepared, rows=rows, values=weight)
             means = sum(blocks) / weight.sum()
-            alphas = _newton(hyper[:2], means[0], means[1:].mean(), len(hyper) - 1)
+            alphas = _best_alphas(hyper[:2], means[0], means[1:].mean(), len(hyper) - 1)
             hyper = np.repeat(alphas, [1, len(hyper) - 1])
     return alphas
 
@@ -108,23 +107,18 @@ def _log_weights(model, block, prepared, weight):
     return weight @ (psi(gamma) - psi(gamma.sum(axis=1, keepdims=True)))
 
 
-def _newton(alphas, of_first, of_others, n_others):
+def _best_alphas(alphas, of_first, of_others, n_others):
     """Return the maximum of E log Dirichlet(theta) for two alphas.
 
-    The arguments are means of E log theta.  Steps are in the logarithms of both alphas.
+    The arguments are means of E log theta.
     """
-    alphas, counts = np.array(alphas), np.array([1.0, n_others])
-    means = np.array([of_first, of_others])
-    for _ in range(N_NEWTON):
-        total = counts @ alphas
-        weighted = alphas * counts
-        gradient = weighted * (psi(total) - psi(alphas) + means)
-        curvature = polygamma(1, total) * np.outer(weighted, weighted)
-        curvature -= np.diag(alphas * weighted * polygamma(1, alphas))
-        curvature += np.diag(np.minimum(gradient, 0.0))
-        step = np.linalg.solve(curvature, -gradient)
-        alphas = alphas * np.exp(np.clip(step, -LARGEST_STEP, LARGEST_STEP))
-        alphas = np.clip(alphas, LEAST_ALPHA, LARGEST_ALPHA)
-        if np.abs(step).max() < 1e-8:
-            break
-    return alphas
+    counts, means = np.array([1.0, n_others]), np.array([of_first, of_others])
+
+    def minus_bound(logs):
+        a = np.exp(logs)
+        value = gammaln(counts @ a) - counts @ (gammaln(a) - a * means)
+        return -value, -counts * a * (psi(counts @ a) - psi(a) + means)
+
+    bounds = [np.log([LEAST_ALPHA, LARGEST_ALPHA])] * 2
+    found = minimize(minus_bound, np.log(alphas), jac=True, bounds=bounds, tol=1e-12)
+    return np.exp(found.x)

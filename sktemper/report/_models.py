@@ -217,13 +217,11 @@ class MixtureInterface:
     def facts(self, X, rows, feature_names):
         names = _word_names(self._mixture, feature_names, rows)
         occurs = _occurring(self._mixture, len(names))
+        doc_topic = np.asarray(self._mixture.predict_proba(X))
+        values = self._mixture.concentration_, occurs, doc_topic.T
         numbers = np.flatnonzero(occurs.any(axis=1))
-        if not len(numbers):
-            raise ValueError("lda has only empty components: nothing to show.")
-        concentration = np.asarray(self._mixture.concentration_[numbers], np.float64)
-        doc_topic = np.asarray(self._mixture.predict_proba(X))[:, numbers]
-        values = concentration, occurs[numbers], doc_topic
-        return _cluster_facts(names, rows, *values, numbers)
+        chosen, occurs, doc_topic = (value[numbers] for value in values)
+        return _cluster_facts(names, rows, chosen, occurs, doc_topic.T, numbers)
 
     def word_topics(self, X, facts):
         documents = count_words(X)
@@ -262,8 +260,8 @@ class ClusterInterface(MixtureInterface):
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         lacking = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + lacking / len(filled)
-        values = counts, occurs, memberships
-        return _cluster_facts(names, rows, *values, filled, "class_tfidf")
+        values = counts, occurs, memberships, filled, "class_tfidf"
+        return _cluster_facts(names, rows, *values)
 
     def _memberships(self):
         if hasattr(self._estimator, "predict_proba"):
