@@ -361,8 +361,8 @@ class PrintedAdaptiveRate(_AdaptiveRate):
     Use it to reproduce the paper, and `AdaptiveRate` otherwise.  The averages keep the
     noise of single gradients, which counts as signal.  If the window reaches 1, the
     rate stays 1.  The paper does not print the number of batches of the warm-up.  On
-    8,000 texts in batches of 64, held-out scores were .10 to .11 nats per token below
-    the best fixed rate with the best number, 50 to 150, and .15 to .23 with 10.
+    8,000 texts in batches of 64, held-out scores were .10 nats per token below the best
+    fixed rate with the best number, 50 to 150, and .13 to .26 with 10.
 
     Parameters
     ----------

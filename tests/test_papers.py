@@ -259,6 +259,16 @@ def test_log_c_over_words_and_topics_is_that_of_monte_carlo():
     np.testing.assert_array_less(np.abs(found - logs.mean(axis=0)), error + 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("score", "log_partition"), [("complete", "quenched"), ("predictive", "complete")]
+)
+def test_a_score_and_a_log_c_that_do_not_match_warn(counts, score, log_partition):
+    for policy in (GlobalTempering, LocalTempering):
+        tempering = policy(score=score, log_partition=log_partition)
+        with pytest.warns(UserWarning, match="do not match"):
+            lda(tempering=tempering, max_iter=1).fit(counts)
+
+
 def test_vt_starts_at_its_initial_probabilities(counts):
     hottest = np.eye(6)[-1]
     tempering = vt(initial_probabilities=hottest)
