@@ -24,7 +24,6 @@ EXPECTED = {
     "sklearn.mixture.tests": {
         "test_check_weights": "errors name the parameter, weights_init",
         "test_check_means": "errors name the parameter, means_init",
-        "test_check_precisions": "errors name the parameter, precisions_init",
         "test_gaussian_mixture_fit_convergence_warning": "a warning of other words",
         "test_regularisation": "an error of other words",
         "test_multiple_init": "the best start has the best bound, not the best score",

@@ -85,11 +85,11 @@ def test_the_first_responsibilities_are_those_of_the_given_parameters():
 @pytest.mark.parametrize(
     ("kind", "precisions", "message"),
     [
-        ("full", PRECISIONS["diag"], r"'precisions_init' should have the shape of \(2"),
+        ("full", PRECISIONS["diag"], r"'full precision' should have the shape of \(2"),
         ("tied", PRECISIONS["full"], r"should have the shape of \(2, 2\), but got"),
         ("full", -PRECISIONS["full"], "should be symmetric, positive-definite"),
         ("full", [[[1.0, 0.5], [0.0, 1.0]]] * 2, "should be symmetric"),
-        ("diag", -PRECISIONS["diag"], "'precisions_init' should be positive"),
+        ("diag", -PRECISIONS["diag"], "'diag precision' should be positive"),
         ("spherical", [1.0, np.nan], "precisions_init|NaN"),
         ("spherical", [1.0, 1e305], "precisions_init has values of 1e"),
         ("auto", PRECISIONS["full"], "needs a covariance_type that says their shape"),

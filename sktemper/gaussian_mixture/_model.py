@@ -198,15 +198,17 @@ class GaussianMixtureModel(MixtureModel):
 
     def _given_precisions(self):
         """Return ``precisions_init`` in the form of the covariance type, or None."""
-        given, kind, name = self.precisions_init, self.covariance, "precisions_init"
+        given, kind = self.precisions_init, self.covariance
         if given is None:
             return None
+        name = next(k for k, v in COVARIANCES.items() if type(kind) is v)
+        name = f"{name} precision"  # as scikit-learn names it
         shape = np.shape(kind.default_prior(np.eye(self.n_features)))
         shape = shape if kind.is_common else (self.n_components, *shape)
         precisions = checked_form(given, shape, name)
         check_definite(precisions, kind.products, name)
         every = np.linalg.eigvalsh(precisions) if kind.products else precisions
-        check_variances(every, self.dtype, f"{name} has values")
+        check_variances(every, self.dtype, "precisions_init has values")
         return precisions
 
     def _with_given(self, start, hyper, weights, means, precisions):
