@@ -45,6 +45,17 @@ def digamma_mean(parameters):
     return psi(parameters) - psi(parameters.sum(axis=-1, keepdims=True))
 
 
+def best_by_search(counts, mean, highest=9):
+    """Return the result of a search for the log precision of most likelihood."""
+
+    def loss(log_a):
+        a, sizes = np.exp(log_a), counts.sum(axis=1)
+        each = gammaln(a * mean + counts) - gammaln(a * mean)
+        return -(each.sum() + (gammaln(a) - gammaln(a + sizes)).sum())
+
+    return minimize_scalar(loss, bounds=(-4, highest), method="bounded")
+
+
 def reference(X, cells, weights, start, alpha, eta, n_passes, rate):
     """Return lambda and priors after steps on all documents, one document at a time."""
     topics, K = start.copy(), len(start)
@@ -72,14 +83,9 @@ def reference(X, cells, weights, start, alpha, eta, n_passes, rate):
         rest = 1 - (common**2).sum()
         usual = sums.sum() * rest / (1 + K * alpha)
         counts /= max(1, (squares[1] - (1 - rest) * squares[0]) / usual)
-
-        def loss(log_a, counts=counts, common=common):
-            a, sizes = np.exp(log_a), counts.sum(axis=1)
-            each = gammaln(a * common + counts) - gammaln(a * common)
-            return -(each.sum() + (gammaln(a) - gammaln(a + sizes)).sum())
-
-        a = np.exp(minimize_scalar(loss, bounds=(-4, 9), method="bounded").x)
-        if -loss(np.log(a)) - (counts * np.log(common)).sum() <= 3:
+        best = best_by_search(counts, common)
+        a = np.exp(best.x)
+        if -best.fun - (counts * np.log(common)).sum() <= 3:
             priors = np.full((N_CELLS, K), alpha)  # the cells do not differ
             continue
         sizes = counts.sum(axis=1, keepdims=True)
@@ -120,13 +126,7 @@ def test_the_precision_has_the_largest_likelihood(scatter):
     mean = random.dirichlet(np.ones(8))
     shares = random.dirichlet(scatter * mean, 30)
     counts = np.stack([random.multinomial(60, s) for s in shares]) * 0.7
-
-    def loss(log_a):
-        a, sizes = np.exp(log_a), counts.sum(axis=1)
-        each = gammaln(a * mean + counts) - gammaln(a * mean)
-        return -(each.sum() + (gammaln(a) - gammaln(a + sizes)).sum())
-
-    best = minimize_scalar(loss, bounds=(-4, 11), method="bounded")
+    best = best_by_search(counts, mean, 11)
     assert best_precision(counts, mean) == pytest.approx(np.exp(best.x), rel=1e-3)
 
 

@@ -532,9 +532,8 @@ def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
     def press():
         while not hasattr(mixture, "state_"):
             time.sleep(0.02)
-        while (
-            True
-        ):  # Ctrl-C again, because Python ignores it in destructors, such as Dask's
+        # again, because Python ignores Ctrl-C in destructors, such as Dask's
+        while True:
             press_ctrl_c()
             if ended.wait(10.0):
                 return
