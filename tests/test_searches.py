@@ -352,7 +352,7 @@ def test_validation_data_without_anything_held_out(documents):
     assert not hasattr(lda, "n_features_in_")
     with pytest.warns(UserWarning, match="had no scores to compare"):
         lda.fit(np.eye(60))
-    assert len(scores_of(lda)) == 0
+    assert len(scores_of(lda)) == 0 and lda.n_iter_ == 10
 
 
 @pytest.mark.parametrize(
