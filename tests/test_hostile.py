@@ -18,7 +18,6 @@ from sklearn.base import clone
 from sktemper._families._gaussian import GaussianPrior, Moments, blended
 from sktemper._families._normal_wishart import Covariance, log_chisquare
 from sktemper._utils._validation import LARGEST_WEIGHT, largest_value
-from sktemper.gaussian_mixture._clusters import clusters_of
 from sktemper.model import IllDefined
 from sktemper.tempering import LocalTempering
 
@@ -230,8 +229,3 @@ def test_a_nearly_singular_scale_matrix():
             assert "ill-defined" in str(error)
         else:
             assert np.isfinite(scale).all()
-
-
-def test_clusters_of_components_whose_counts_are_rounded_to_0():
-    means, variances = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
-    assert clusters_of(means, variances, np.zeros(2)).tolist() == [0, 0]

@@ -44,7 +44,6 @@ from ..schedules import Schedule
 from ..tempering import Tempering
 from ._advice import NARROW, about_binary_data, advice, narrow_columns
 from ._choice import chosen_scores, chosen_type
-from ._clusters import clusters_of
 from ._gaps import GappedRows
 from ._low_rank import LowRankMixtureModel, Subspace, settings_of_scores
 from ._model import GaussianMixtureModel
@@ -322,26 +321,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
                 filled[np.ix_(some, ~known)] = found.quantiles(0.5)
         return filled
 
-    def predict_clusters(self, X: ArrayLike) -> np.ndarray:
-        """Return the most probable cluster of each sample, see `component_clusters_`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            NaN is a missing value.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Indices of clusters, from 0 to ``n_clusters_ - 1``.  The probability of a
-            cluster is the sum of the probabilities of its components.
-        """
-        self._check_fitted()
-        clusters = self.component_clusters_
-        used = clusters >= 0
-        members = np.eye(self.n_clusters_)[clusters[used]]
-        return (self.predict_proba(X)[:, used] @ members).argmax(axis=1)
-
     def to_sklearn(self) -> GaussianMixture:
         """Return a fitted `sklearn.mixture.GaussianMixture`, for instance for ONNX.
 
@@ -448,28 +427,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         return _shown(self, lambda model, usual: model.roots_of(usual))
 
     @property
-    def component_clusters_(self) -> np.ndarray:
-        """Cluster of each component, ndarray (n_components,) of int; -1 if empty.
-
-        A cluster that is not Gaussian has several components: those between which the
-        density has no gap, directly or through others, and whose widths are similar.
-        """
-        (model, expected), (counts, used) = self._fitted(), _counts_and_used(self)
-        covariances = model.covariance.each(model.own_covariances(expected))
-        if covariances.ndim == 1:
-            covariances = np.repeat(covariances[:, None], model.n_features, axis=1)
-        clusters = np.full(len(counts), -1)
-        clusters[used] = clusters_of(
-            expected.means[used], covariances[used], counts[used]
-        )
-        return clusters
-
-    @property
-    def n_clusters_(self) -> int:
-        """Number of clusters in `component_clusters_`."""
-        return int(self.component_clusters_.max()) + 1
-
-    @property
     def mean_precision_(self) -> np.ndarray:
         """Number of samples of each mean, with its prior, ndarray (n_components,)."""
         return self._fitted()[1].precision
@@ -537,12 +494,12 @@ def _with_learned_priors(mixture, model):
     return mixture._make_model(settings, model.n_features, model.dtype)
 
 
-def _counts_and_used(mixture):
-    """Return numbers of samples of components, and whether components have samples."""
+def _are_used(mixture):
+    """Return whether components have samples."""
     _, expected = mixture._fitted()
     counts = expected.precision - mixture._state().hyper.mean_precision
     # if samples have small weights, all components may be almost empty
-    return counts, counts >= min(USED, counts.max())
+    return counts >= min(USED, counts.max())
 
 
 def _about_narrow_columns(mixture, problem, state):
@@ -552,7 +509,7 @@ def _about_narrow_columns(mixture, problem, state):
     model, expected = mixture._fitted()
     variances = model.variances_of(expected)
     if len(variances) > 1:
-        variances = variances[_counts_and_used(mixture)[1]]
+        variances = variances[_are_used(mixture)]
     variances, reg_covar = variances.min(axis=0), state.hyper.reg_covar
     if not (variances < NARROW * reg_covar).any():
         return None

@@ -21,7 +21,7 @@ METHODS = {
     name: lambda estimator, X, name=name: getattr(estimator, name)(X)
     for name in (
         *("transform", "predict", "predict_proba", "score_samples", "temperatures"),
-        *("expected_scales", "predict_clusters", "item_scores", "impute"),
+        *("expected_scales", "item_scores", "impute"),
     )
 } | {
     "recommend": lambda estimator, X: estimator.recommend(X, n_items=5),

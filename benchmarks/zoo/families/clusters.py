@@ -6,6 +6,7 @@ from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from sktemper import AnnealedGaussianMixture
+from sktemper.model_selection import temperature_path
 
 from .. import real
 from ..core import Data, DataSet, Family, Figure, Method
@@ -194,10 +195,10 @@ def annealed_of_type(data, seed, **options):
     return annealed(data, seed, covariance_type=data.truth["kind"], **options)
 
 
-def clusters_of_components(data, seed, **options):
+def persistent(data, seed, **options):
     mixture = AnnealedGaussianMixture(data.n_components, random_state=seed, **options)
-    labels = mixture.fit(data.train).predict_clusters(data.train)
-    return labels, mixture.score_samples(data.test).mean()
+    path = temperature_path(mixture, data.train)
+    return path.labels_, path.fits_[path.level_].score_samples(data.test).mean()
 
 
 def bayesian(data, seed):
@@ -397,7 +398,7 @@ and its noise counts as one more label.""",
     methods=(
         Method("annealed", annealed, role="default"),
         Method("annealed, told the type", annealed_of_type, role="variant"),
-        Method("annealed, clusters", clusters_of_components, role="variant"),
+        Method("annealed, persistent clusters", persistent, role="variant"),
         Method("Bayesian", bayesian, "scikit-learn"),
         Method("BIC", by_bic, "scikit-learn"),
         Method("KMeans told K", kmeans, "scikit-learn"),
