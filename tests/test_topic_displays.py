@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from sktemper import AnnealedLDA, AnnealedMultinomialMixture
+from sktemper.datasets import load_debian_descriptions
 from sktemper.metrics import completion_scorer, diversity_scorer
 from sktemper.plotting import (
     ComponentsDisplay,
@@ -427,3 +428,17 @@ def test_displays_refuse_bad_arguments(plt, lda, counts):
         DocumentDisplay.from_estimator(lda, counts[[0]], text=["a"])
     with pytest.raises(ValueError, match="image_shape=.6,. does not fit 60"):
         ComponentsDisplay.from_estimator(lda, 6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_empty_topics_are_not_drawn(plt):
+    X = load_debian_descriptions().data[:40]
+    lda = AnnealedLDA(30, random_state=0).fit(X)
+    filled = [k for k, words in enumerate(lda.top_words()) if words]
+    assert 2 < len(filled) <= 12
+    display = TopicMapDisplay.from_estimator(lda)
+    assert display.topics.tolist() == filled
+    panels = TopicWordsDisplay.from_estimator(lda)
+    assert sorted(panels.topics) == filled
+    some = TopicWordsDisplay.from_estimator(lda, topics=range(30))
+    assert some.topics.tolist() == filled
