@@ -224,20 +224,25 @@ def test_a_proposal_takes_its_steps_unless_it_is_given_up():
 
 
 @pytest.mark.parametrize(
-    "deficit, gain, n_left, is_hopeless",
+    "policy, deficit, gain, n_left, is_hopeless",
     [
-        (10.0, 1.0, 9, True),
-        (10.0, 1.0, 11, False),
-        (0.1, 0.01, 9, True),
-        (-0.1, 0.01, 9, True),
-        (-0.1, 0.5, 9, False),
-        (-2.0, 0.01, 9, False),
-        (0.1, 0.01, 1, False),
+        (BirthMoves(), 10.0, 1.0, 9, True),
+        (BirthMoves(), 10.0, 1.0, 11, False),
+        (BirthMoves(), 0.1, 0.01, 9, True),
+        (BirthMoves(), -0.1, 0.01, 9, True),
+        (BirthMoves(), -0.1, 0.5, 9, False),
+        (BirthMoves(), -2.0, 0.01, 9, False),
+        (BirthMoves(), 0.1, 0.01, 1, False),
+        (Moves(), 10.0, 2.0, 4, True),
+        (Moves(), 7.0, 2.0, 4, False),
+        (Moves(), -1.0, 0.0, 4, False),
+        (Moves(), 1.0, -5.0, 4, True),
+        (Moves(), 1e9, 0.0, 1, False),
     ],
 )
-def test_proposals_without_hope(deficit, gain, n_left, is_hopeless):
+def test_proposals_without_hope(policy, deficit, gain, n_left, is_hopeless):
     """Hopeless proposals cannot reach the present bound, or are at the old optimum."""
-    assert BirthMoves().is_hopeless(deficit, gain, n_left) == is_hopeless
+    assert policy.is_hopeless(deficit, gain, n_left) is is_hopeless
 
 
 def test_deficits_and_gains_are_those_of_the_bound():
@@ -295,20 +300,6 @@ def test_a_gain_on_some_samples_has_a_standard_error(rise, is_worse):
     trials._bounds = lambda bounds, rows: bounds
     trial, present = (np.tile([-1.0, 1.0], 50), float(rise)), (np.zeros(100), 0.0)
     assert trials._is_worse(trial, present, np.arange(100)) == is_worse
-
-
-@pytest.mark.parametrize(
-    "deficit, gain, n_left, expected",
-    [
-        (10.0, 2.0, 4, True),
-        (7.0, 2.0, 4, False),
-        (-1.0, 0.0, 4, False),
-        (1.0, -5.0, 4, True),
-        (1e9, 0.0, 1, False),
-    ],
-)
-def test_moves_judge_whether_a_proposal_is_hopeless(deficit, gain, n_left, expected):
-    assert Moves().is_hopeless(deficit, gain, n_left) is expected
 
 
 # -- random numbers and threads --------------------------------------------------------

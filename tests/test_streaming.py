@@ -172,17 +172,7 @@ def test_the_total_after_fit(counts):
     lda.fit(counts[:60])  # a new fit
     lda.partial_fit(counts[:30])
     assert total_of_last_step(lda, counts[:30]) == pytest.approx(90)
-
-
-def test_fit_takes_a_given_total(counts):
-    lda = lda_of(
-        TemperedLDA,
-        tempering=None,
-        learning_rate=1.0,
-        total_samples=1000,
-        batch_size=None,
-    )
-    lda.fit(counts)
+    lda.set_params(total_samples=1000, batch_size=None).fit(counts)  # a given total
     assert total_of_last_step(lda, counts) == pytest.approx(1000)
 
 

@@ -253,13 +253,11 @@ def test_tables_refuse_bad_arguments(lda, counts, call, match):
         AnnealedLDA().topics()
 
 
-def test_frames_of_a_library_that_is_missing(lda, monkeypatch):
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ImportError, match="pip install polars"):
-        lda.topics(output="polars")
-
-
-def test_frames_of_polars(lda, counts):
+def test_frames_of_polars(lda, counts, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "polars", None)
+        with pytest.raises(ImportError, match="pip install polars"):
+            lda.topics(output="polars")
     polars = pytest.importorskip("polars")
     table = lda.topics(WORDS, output="polars")
     assert isinstance(table, polars.DataFrame)

@@ -102,6 +102,17 @@ def with_duplicates(X):
     return sparse.csr_matrix(parts, shape=X.shape, copy=False)
 
 
+def with_flag(make, flag):
+    """Return a function whose matrix claims what its arrays are not."""
+
+    def claimed(X):
+        X = make(X)
+        setattr(X, flag, True)
+        return X
+
+    return claimed
+
+
 def with_stored_zeros(X):
     dense, random = X.toarray(), np.random.default_rng(0)
     pairs = np.nonzero((random.random(X.shape) < 0.6) | (dense != 0))
@@ -154,12 +165,14 @@ SPARSE = ANY | {
     "big-endian indices": with_indices_of(np.int32, ">i4"),
     "duplicates": with_duplicates,
     "stored zeros": with_stored_zeros,
+    "flag of sorted": with_flag(unsorted, "has_sorted_indices"),
+    "flag of canonical": with_flag(with_duplicates, "has_canonical_format"),
     "parts": lambda X: [X[:5], X[5:]],
 }
 #: Forms in which a fit may have other bits: with other types or blocks of rows.
 OTHER_SUMS = "float32", "int64", "uint8", "parts"
 #: Forms of counts that are other ratings: zeros are ratings, and ratings are not added.
-OTHER_RATINGS = "duplicates", "stored zeros"
+OTHER_RATINGS = "duplicates", "stored zeros", "flag of canonical"
 AS_DENSE = {
     "dense": lambda X: X.toarray(),
     "Fortran": lambda X: np.asfortranarray(X.toarray()),
