@@ -14,9 +14,9 @@ import pytest
 
 import sktemper
 
-from . import warned
 from .draws import LENGTH, generator, too_few, too_many
 from .warned import WARNED
+from .warned import __file__ as file_of_cases
 
 #: Numbers of draws of each row, quick and at length.
 N_DRAWS = 4 if LENGTH == 1 else 8 * LENGTH
@@ -64,7 +64,7 @@ def messages_of(row, case, number):
         warnings.simplefilter("always")
         result = row.run(generator("warning", row.name, number), case)
     own = [one for one in caught if re.search(row.match, str(one.message))]
-    assert {one.filename for one in own} <= {warned.__file__}, row.name
+    assert {one.filename for one in own} <= {file_of_cases}, row.name
     return result, bool(own)
 
 
