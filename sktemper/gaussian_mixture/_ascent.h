@@ -57,6 +57,7 @@ static double *divide_section(ascent_block *b, double *end)
         b->squares = room_for(&end, ASCENT_ROWS * K);
         b->scales = room_for(&end, ASCENT_ROWS * K);
         b->scaled_shares = room_for(&end, ASCENT_ROWS * K);
+        b->log_rates = room_for(&end, ASCENT_ROWS * K);
         b->of_scales = room_for(&end, 5 * K);
         b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
     }
@@ -986,7 +987,7 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
         return 0;
     for (intptr_t i = 0; i < n; i++)
         factors[i] = (b->row_weight ? b->row_weight[first + i] : 1) * powers[1];
-    if (b->learned & LEARNS_SCALES && powers[1] == 1 && powers[2] == 1)
+    if (b->learned & LEARNS_SCALES && powers[0] == 1 && powers[1] == 1 && powers[2] == 1)
         add_scales(b, n, factors);
     for (intptr_t i = 0; b->is_common && i < n; i++) {
         double sum = 0;
@@ -996,12 +997,19 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
     }
     if (b->is_common && NAME(add_total)(b, first, n))
         return -1;
-    for (intptr_t k = 0; k < K; k++)
+    for (intptr_t k = 0; k < K; k++) {
+        double count = b->counts[k];
         for (intptr_t i = 0; i < n; i++) {
             const double share = b->scaled_shares[k * ASCENT_ROWS + i];
-            b->counts[k] += share * factors[i];
+#ifdef __FMA__ /* the product of a vectorised loop would be rounded */
+            count = fma(share, factors[i], count);
+#else
+            count += share * factors[i];
+#endif
             shares[i * K + k] = (REAL)(share * b->scales[k * ASCENT_ROWS + i]);
         }
+        b->counts[k] = count;
+    }
     return 0;
 }
 

@@ -129,7 +129,7 @@ typedef struct {
     double *new_weights, *new_components, *logs, *log_weights, *constants;
     double *halves, *values, *more, *scatter, *inverse, *rows, *dets, *matrices, *vector, *lanes;
     /* of mixtures whose samples have scales, see `_scales.h`; otherwise, `scaled` is `counts` */
-    double *scaled, *squares, *scales, *scaled_shares, *of_scales, *learned_scales;
+    double *scaled, *squares, *scales, *scaled_shares, *log_rates, *of_scales, *learned_scales;
     double *used, *few_constants, *few, *factors, *scores, *moments;
     void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;
     const double *powers;                /* of the local step, and whether it has no statistics */

@@ -26,11 +26,13 @@ static void scaled_shares(const ascent_block *b, const double *powers, intptr_t 
         const double *restrict squares = b->squares + k * ASCENT_ROWS;
         double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
         double *restrict scales = b->scales + k * ASCENT_ROWS;
+        double *restrict logs = b->log_rates + k * ASCENT_ROWS;
         VECTORISE
         for (intptr_t i = 0; i < n; i++) {
             const double rate = 0.5 * (prior * freedom + power * squares[i]);
             scales[i] = shape / rate;
-            shares[i] = constant - shape * log_f64(rate);
+            logs[i] = log_f64(rate);
+            shares[i] = constant - shape * logs[i];
             top[i] = shares[i] > top[i] ? shares[i] : top[i];
         }
     }
@@ -67,6 +69,7 @@ static void add_scales(const ascent_block *b, intptr_t n, const double *restrict
         const double more = fmin(freedom * 2, MOST_SCALED);
         const double *restrict squares = b->squares + k * ASCENT_ROWS;
         const double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
+        const double *restrict logs = b->log_rates + k * ASCENT_ROWS; /* of all powers 1 */
         double bends[2], count = 0, slope = 0, bend = 0, fall = 0, rise = 0;
         trigamma_f64(2, arguments, bends);
         const double own = scaled_constant(freedom, D);
@@ -76,7 +79,7 @@ static void add_scales(const ascent_block *b, intptr_t n, const double *restrict
         VECTORISE_REDUCTION(+ : count, slope, bend, fall, rise)
         for (intptr_t i = 0; i < n; i++) {
             const double share = shares[i] * factors[i], rate = half + 0.5 * squares[i];
-            const double log_rate = log_f64(rate);
+            const double log_rate = logs[i];
             count += share;
             slope += share * (slopes - log_rate - shape / rate);
             bend += share * (1 / half - bends[0] + bends[1]
