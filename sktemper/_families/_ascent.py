@@ -184,7 +184,7 @@ class ProductAscent(KernelAscent):
         hyper, globals_ = self._hyper, self._globals
         sections = None
         if isinstance(self.block, Blocks):
-            sections = ProductSections(self._blocks, self.n_sections)
+            sections = ProductSections(self.n_sections, self._blocks)
         return product_ascent(
             self._parts,
             self._moments,

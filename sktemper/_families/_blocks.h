@@ -10,6 +10,12 @@ typedef struct {
     const int *flags;                    /* (n_steps,) */
     const double *limits;                /* best bound, same bound, at rest, least gain, tol */
     double before;                       /* lower bound of the last step; in and out */
+    /* Sections of the samples, whose sums are `section_size` apart.  `share` takes the local step
+     * of each, in threads, and returns whether it was stopped; it is NULL if there is one section
+     * that needs no call. */
+    intptr_t n_sections, section_size;
+    void *sharing;
+    int (*share)(void *sharing);
     /* out */
     intptr_t n_done;                     /* number of steps taken */
     double *local_bounds;                /* (n_steps,) */
@@ -58,13 +64,9 @@ typedef struct {
     /* out */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
-    /* Sections of the samples, which threads share.  `share` calls `product_section` for the
-     * blocks of each section, in their order, and returns whether it was stopped; it is NULL if
-     * this block has the moments of all samples. */
-    intptr_t n_sections;
-    void *run;                           /* the ascent, for `product_section` */
-    void *sharing;
-    int (*share)(void *sharing);
+    /* The ascent, for `product_section`, which `share` calls for the blocks of each section, in
+     * their order.  Without `share`, this block has the moments of all samples. */
+    void *run;
 } product_block;
 
 /* Input, output and scratch memory of `product_split`: the search for the best split of a

@@ -257,7 +257,6 @@ cdef int fill_block(
     cdef const intptr_t[::1] sizes
     kinds, sizes = parts
     block.n_parts, block.n_natural = kinds.shape[0], prior.shape[0]
-    block.n_sections, block.share = 1, NULL
     block.kinds, block.sizes, block.prior = &kinds[0], &sizes[0], &prior[0]
     return fill_moments(block, moments)
 
@@ -293,8 +292,9 @@ cdef class ProductSections(Sections):
     cdef product_block *block
     cdef object blocks
 
-    def __init__(self, blocks, n_sections):
-        self.blocks, self.n_sections = blocks, n_sections
+    def __init__(self, n_sections, blocks):
+        super().__init__(n_sections)
+        self.blocks = blocks
 
     def step(self, intptr_t i):
         cdef product_block own
@@ -345,17 +345,14 @@ def product_ascent(
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     block.weights, block.components = &weights[0], &components[0, 0]
     block.row_bounds = &row_bounds[0]
-    set_steps(&block.steps, steps)
+    set_steps(&block.steps, steps, sections)
     if sections is not None:
-        sections.block, block.n_sections = &block, sections.n_sections
-        block.sharing, block.share = <void *>sections, _share
+        sections.block = &block
     scratch = aligned(np.empty, SIMD.product_ascent_size_f64(&block), np.float64)
     block.scratch = &scratch[0]
     with nogil:
         status = run_product_ascent(False, &block)
-    if sections is not None and sections.error is not None:
-        raise sections.error
-    return status, block.steps.n_done, block.steps.before
+    return results_of(status, &block.steps)
 
 
 def product_split(

@@ -142,6 +142,14 @@ static int ascent_is_given_up(const double *limits, double before, double now, d
            || deficit > n_left * (gain > 0 ? gain : 0);
 }
 
+/* Adds n sums of each section to those of the first section. */
+static inline void add_sections(const mixture_steps *s, intptr_t n, double *sums)
+{
+    for (intptr_t i = 1; i < s->n_sections; i++)
+        for (intptr_t m = 0; m < n; m++)
+            sums[m] += sums[i * s->section_size + m];
+}
+
 /* Takes steps of coordinate ascent.  A step is taken completely or not at all.  Returns the
  * status. */
 static int take_steps(mixture_steps *s, const mixture_methods *methods, void *self)

@@ -27,12 +27,11 @@ typedef struct {
 typedef struct {
     const product_block *block;
     product_room room;
-    double *sections;                    /* memory of all but the first section */
     const double *powers;                /* of the local step, and whether it has no sums */
     int only_bound;
 } product_run;
 
-/* Divides the memory of a section, from `end` on, and returns the end of it. */
+/* Divides the memory of a section, from `end` on, and returns the end of it.  Sums come first. */
 static double *divide_product_section(const product_block *b, double *end, product_room *room)
 {
     const intptr_t K = b->n_components, M = b->n_natural;
@@ -63,16 +62,6 @@ static double *divide_product_room(const product_block *b, product_room *room)
     room->logs = room_for(&end, 2 * K);
     room->log_weights = room_for(&end, K);
     return divide_product_section(b, end, room);
-}
-
-/* Returns the memory with the parts of section i. */
-static product_room room_of_section(const product_run *run, intptr_t i)
-{
-    product_room own = run->room;
-    const intptr_t size = run->sections - own.bound;
-    if (i > 0)
-        divide_product_section(run->block, run->sections + (i - 1) * size, &own);
-    return own;
 }
 
 /* -- laws of the parts, see `DirichletFamily`, `GammaFamily` and `NormalGammaFamily` ------- */
@@ -309,27 +298,14 @@ static int product_local_step(void *self, const double *powers, int only_bound, 
     product_run *run = self;
     const product_block *b = run->block;
     const product_room *room = &run->room;
-    const intptr_t K = b->n_components, M = b->n_natural;
+    const intptr_t K = b->n_components, M = b->n_natural, n_sums = room->rows - room->bound;
     run->powers = powers;
     run->only_bound = only_bound;
-    for (intptr_t i = 0; i < b->n_sections; i++) {
-        const product_room own = room_of_section(run, i);
-        *own.bound = 0;
-        memset(own.counts, 0, (size_t)K * sizeof(double));
-        memset(b->starts ? own.turned : own.sums, 0, (size_t)(K * M) * sizeof(double));
-    }
-    if (b->share ? b->share(b->sharing) : add_samples(run))
+    for (intptr_t i = 0; i < b->steps.n_sections; i++)
+        memset(room->bound + i * b->steps.section_size, 0, (size_t)n_sums * sizeof(double));
+    if (b->steps.share ? b->steps.share(b->steps.sharing) : add_samples(run))
         return -1;
-    for (intptr_t i = 1; i < b->n_sections; i++) {
-        const product_room own = room_of_section(run, i);
-        *room->bound += *own.bound;
-        for (intptr_t k = 0; k < K; k++)
-            room->counts[k] += own.counts[k];
-        double *restrict to = b->starts ? room->turned : room->sums;
-        const double *restrict from = b->starts ? own.turned : own.sums;
-        for (intptr_t m = 0; m < K * M; m++)
-            to[m] += from[m];
-    }
+    add_sections(&b->steps, n_sums, room->bound);
     *bound = *room->bound;
     for (intptr_t m = 0; b->starts && m < M; m++)
         for (intptr_t k = 0; k < K; k++)
@@ -410,14 +386,14 @@ LOOP intptr_t NAME(product_ascent_size)(product_block *b)
     product_room room;
     b->scratch = 0;
     const double *end = divide_product_room(b, &room);
-    return (end - (double *)0) + (b->n_sections - 1) * (end - room.bound);
+    return (end - (double *)0) + (b->steps.n_sections - 1) * (end - room.bound);
 }
 
 /* Adds the samples of a block to section i.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(product_section)(const product_block *b, intptr_t i)
 {
     product_run own = *(const product_run *)b->run;
-    own.room = room_of_section(&own, i);
+    divide_product_section(b, own.room.bound + i * b->steps.section_size, &own.room);
     own.block = b;
     return add_samples(&own);
 }
@@ -430,7 +406,8 @@ LOOP int NAME(product_ascent)(product_block *b)
     product_run run;
     run.block = b;
     b->run = &run;
-    run.sections = divide_product_room(b, &run.room);
+    const double *end = divide_product_room(b, &run.room);
+    b->steps.section_size = end - run.room.bound;
     run.room.prior_normaliser = log_normaliser_of(b, &run.room, b->prior);
     const int status = prepare_product(&run, b->weights, b->components, run.room.table);
     return status == ASCENT_DONE ? take_steps(&b->steps, &methods, &run) : status;

@@ -46,7 +46,8 @@ static void room_of_usual(const ascent_block *b, double **end, intptr_t K, intpt
     usual->log_densities = room_for(end, K);
 }
 
-/* Divides the scratch memory of a section, from `end` on, and returns the end of it. */
+/* Divides the scratch memory of a section, from `end` on, and returns the end of it.  Sums come
+ * first, up to `vector`. */
 static double *divide_section(ascent_block *b, double *end)
 {
     const intptr_t K = b->n_components, D = b->n_features;
@@ -54,16 +55,18 @@ static double *divide_section(ascent_block *b, double *end)
     b->scaled = b->counts = room_for(&end, K);
     if (b->freedom_of_scales) {
         b->scaled = room_for(&end, K);
-        b->squares = room_for(&end, ASCENT_ROWS * K);
-        b->scales = room_for(&end, ASCENT_ROWS * K);
-        b->scaled_shares = room_for(&end, ASCENT_ROWS * K);
-        b->log_rates = room_for(&end, ASCENT_ROWS * K);
         b->of_scales = room_for(&end, 5 * K);
         b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
     }
     b->sums = room_for(&end, K * D);
     b->second = room_for(&end, b->n_matrices * b->stored);
     b->vector = room_for(&end, 2 * D);
+    if (b->freedom_of_scales) {
+        b->squares = room_for(&end, ASCENT_ROWS * K);
+        b->scales = room_for(&end, ASCENT_ROWS * K);
+        b->scaled_shares = room_for(&end, ASCENT_ROWS * K);
+        b->log_rates = room_for(&end, ASCENT_ROWS * K);
+    }
     b->few_constants = room_for(&end, K);
     b->few = room_for(&end, K);
     b->factors = room_for(&end, ASCENT_ROWS);
@@ -126,15 +129,6 @@ static double *divide_room(ascent_block *b)
     if (b->freedom_of_scales)
         b->learned_scales = room_for(&end, K);
     return divide_section(b, end);
-}
-
-/* Returns the block of a section; the first one has the memory of the ascent itself. */
-static ascent_block section_of(const ascent_block *b, intptr_t i)
-{
-    ascent_block own = *b;
-    if (i > 0)
-        divide_section(&own, b->sections + (i - 1) * b->section_size);
-    return own;
 }
 
 /* Computes the terms of n components from the other parts of their usual form. */
@@ -302,19 +296,6 @@ static int usual_prior(ascent_block *b, const double *hyper)
         return 1;
     add_terms(b, 1, prior);
     return 0;
-}
-
-static void clear_statistics(const ascent_block *b)
-{
-    const size_t K = (size_t)b->n_components, D = (size_t)b->n_features;
-    memset(b->counts, 0, K * sizeof(double));
-    memset(b->sums, 0, K * D * sizeof(double));
-    memset(b->second, 0, (size_t)(b->n_matrices * b->stored) * sizeof(double));
-    if (!b->freedom_of_scales)
-        return;
-    memset(b->scaled, 0, K * sizeof(double));
-    memset(b->of_scales, 0, 5 * K * sizeof(double));
-    memset(b->total, 0, (1 + D + D * (D + 1) / 2) * sizeof(double));
 }
 
 /* components = power * prior + scale * statistics */
@@ -1028,7 +1009,7 @@ static int NAME(section_step)(const ascent_block *b, intptr_t begin, intptr_t en
     for (intptr_t k = 0; k < K; k++)
         if (!(b->constants[k] > least) && b->constants[k] > excluded)
             excluded = b->constants[k];
-    clear_statistics(b);
+    memset(b->bound, 0, (size_t)(b->vector - b->bound) * sizeof(double));
     n_few = NAME(select_components)(b, least);
     mixture_block block = NAME(block_of)(b);
     block.means = b->few_means;
@@ -1075,9 +1056,10 @@ static int NAME(section_step)(const ascent_block *b, intptr_t begin, intptr_t en
 LOOP int NAME(gaussian_ascent_section)(ascent_block *b, intptr_t i)
 {
     const intptr_t n_blocks = (b->n_samples + ASCENT_ROWS - 1) / ASCENT_ROWS;
-    const intptr_t first = n_blocks * i / b->n_sections * ASCENT_ROWS;
-    const intptr_t end = n_blocks * (i + 1) / b->n_sections * ASCENT_ROWS;
-    const ascent_block own = section_of(b, i);
+    const intptr_t first = n_blocks * i / b->steps.n_sections * ASCENT_ROWS;
+    const intptr_t end = n_blocks * (i + 1) / b->steps.n_sections * ASCENT_ROWS;
+    ascent_block own = *b;
+    divide_section(&own, b->bound + i * b->steps.section_size);
     return NAME(section_step)(&own, first, end < b->n_samples ? end : b->n_samples);
 }
 
@@ -1086,7 +1068,7 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
 {
     b->scratch = 0;
     const double *end = divide_room(b);
-    return (end - (double *)0) + (b->n_sections - 1) * (end - b->bound);
+    return (end - (double *)0) + (b->steps.n_sections - 1) * (end - b->bound);
 }
 
 /* Learns the priors from statistics in `components`, of components with `counts` rows.  Returns
@@ -1115,29 +1097,12 @@ static int NAME(gaussian_local_step)(void *self, const double *powers, int only_
                                      double *bound)
 {
     ascent_block *b = self;
-    const intptr_t K = b->n_components, D = b->n_features;
     b->powers = powers;
     b->only_bound = only_bound;
-    if (b->n_sections == 1 ? NAME(section_step)(b, 0, b->n_samples) : b->share(b->sharing))
+    if (b->steps.share ? b->steps.share(b->steps.sharing)
+                       : NAME(section_step)(b, 0, b->n_samples))
         return -1;
-    for (intptr_t i = 1; i < b->n_sections; i++) {
-        const ascent_block own = section_of(b, i);
-        *b->bound += *own.bound;
-        for (intptr_t k = 0; k < K; k++)
-            b->counts[k] += own.counts[k];
-        for (intptr_t d = 0; d < K * D; d++)
-            b->sums[d] += own.sums[d];
-        for (intptr_t e = 0; e < b->n_matrices * b->stored; e++)
-            b->second[e] += own.second[e];
-        if (!b->freedom_of_scales)
-            continue;
-        for (intptr_t k = 0; k < K; k++)
-            b->scaled[k] += own.scaled[k];
-        for (intptr_t k = 0; k < 5 * K; k++)
-            b->of_scales[k] += own.of_scales[k];
-        for (intptr_t m = 0; m < b->n_total; m++)
-            b->total[m] += own.total[m];
-    }
+    add_sections(&b->steps, b->vector - b->bound, b->bound);
     if (!only_bound)
         end_statistics(b, powers[1]);
     *bound = *b->bound;
@@ -1174,8 +1139,8 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b)
 {
     const mixture_methods methods = {NAME(gaussian_local_step), global_bound, learn_in_step,
                                      NAME(gaussian_global_step)};
-    b->sections = divide_room(b);
-    b->section_size = b->sections - b->bound;
+    const double *end = divide_room(b);
+    b->steps.section_size = end - b->bound;
     copy_priors(b, b->hyper, b->present);
     if (b->freedom_of_scales)
         memcpy(b->learned_scales, b->freedom_of_scales,

@@ -110,12 +110,6 @@ typedef struct {
     /* out */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
-    /* Sections of the samples, which threads share.  `share` calls `gaussian_ascent_section`
-     * for each, and returns whether it was stopped. */
-    intptr_t n_sections, section_size;
-    double *sections;                    /* scratch memory of all but the first one */
-    void *sharing;
-    int (*share)(void *sharing);
     /* Sizes, and the parts of the scratch memory. */
     int is_full, is_common;              /* bits of `kind` */
     int is_white;                        /* whether the loops read whitened samples */

@@ -165,7 +165,7 @@ FARTHEST = FARTHEST_ROW
 
 cdef take_scratch(ascent_block *block, intptr_t n_sections=1):
     """Set and return new scratch memory for all samples of a mixture."""
-    block.n_sections = n_sections
+    block.steps.n_sections = n_sections
     size = SIMD.gaussian_ascent_size_f64(block)
     cdef double[::1] scratch = aligned(np.empty, size, np.float64)
     block.scratch = &scratch[0]
@@ -183,11 +183,10 @@ cdef set_priors(ascent_block *block, tuple priors):
 
 
 cdef class GaussianSections(Sections):
-    """See `ascent_block`; with the memory of the ascent."""
+    """See `ascent_block`."""
 
     cdef ascent_block *block
     cdef bint is_float
-    cdef object scratch
 
     def step(self, intptr_t i):
         cdef int status
@@ -207,13 +206,12 @@ def ascent(
     double[::1] components,
     double[::1] row_bounds,
     GaussianSections sections,
-    intptr_t n_sections,
 ):
     """Take several steps of coordinate ascent, and change the parameters and priors.
 
     For ``priors`` see `kernel_priors`, for ``steps`` `set_steps`, and for the other
-    arguments `ascent_block`; ``row_weight`` may be None.  Returns the status, the number
-    of steps that were taken, and the lower bound of the last one.
+    arguments `ascent_block`; ``row_weight`` and ``sections`` may be None.  Returns the
+    status, the number of steps that were taken, and the lower bound of the last one.
     """
     cdef ascent_block block
     cdef int status
@@ -223,20 +221,15 @@ def ascent(
     block.samples, block.origin = &samples[0, 0], &origin[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     block.added = &added[0]
-    set_steps(&block.steps, steps)
+    set_steps(&block.steps, steps, sections)
     block.weights, block.components = &weights[0], &components[0]
-    block.row_bounds, block.share = &row_bounds[0], _share
-    sections.block, sections.is_float = &block, floating is float
-    block.sharing, sections.n_sections = <void *>sections, n_sections
-    if sections.scratch is None:
-        sections.scratch = take_scratch(&block, n_sections)
-    cdef double[::1] scratch = sections.scratch
-    block.n_sections, block.scratch = n_sections, &scratch[0]
+    block.row_bounds = &row_bounds[0]
+    if sections is not None:
+        sections.block, sections.is_float = &block, floating is float
+    kept = take_scratch(&block, block.steps.n_sections)
     with nogil:
         status = run_gaussian_ascent(floating is float, &block)
-    if sections.error is not None:
-        raise sections.error
-    return status, block.steps.n_done, block.steps.before
+    return results_of(status, &block.steps)
 
 
 def learn_priors(

@@ -313,7 +313,6 @@ class GaussianAscent(KernelAscent):
 
     def __init__(self, model, block, row_weight):
         super().__init__(model, block, row_weight)
-        self._sections = _kernels.GaussianSections()
         self.row_bounds = np.empty(len(block))
 
     def start(self, globals_, hyper, local=None):
@@ -323,7 +322,8 @@ class GaussianAscent(KernelAscent):
 
     def _take_steps(self, steps):
         powers, flags, n_left, limits, before, *others, bounds = steps
-        constant = self.model.log_constant
+        constant, n_sections = self.model.log_constant, self.n_sections
+        sections = _kernels.GaussianSections(n_sections) if n_sections > 1 else None
         limits = np.array([limits[0] - constant, *limits[1:]])
         status, n_done, before = _kernels.ascent(
             self.block,
@@ -334,8 +334,7 @@ class GaussianAscent(KernelAscent):
             (powers, flags, n_left, limits, before - constant, *others, bounds),
             *(array.reshape(-1) for array in self._globals.arrays()),
             self.row_bounds,
-            self._sections,
-            self.n_sections,
+            sections,
         )
         bounds[1] += constant
         return status, n_done, before + constant
