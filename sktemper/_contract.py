@@ -577,20 +577,22 @@ class Blocks:
     Parameters
     ----------
     take : callable
-        Returns the block of the rows in a slice.
+        Returns the block of some rows.
     shape : tuple of int
     places : list of slice
+        The places of the rows of each block.
+    rows : list of slice or ndarray of int
         The rows of each block.
     """
 
-    def __init__(self, take, shape, places):
-        self._take, self.shape, self.places = take, shape, places
+    def __init__(self, take, shape, places, rows):
+        self._take, self.shape, self.places, self._rows = take, shape, places, rows
 
     def __len__(self):
         return len(self.places)
 
     def __getitem__(self, number):
-        return self._take(self.places[number])
+        return self._take(self._rows[number])
 
 
 class Ascent:
@@ -635,15 +637,13 @@ class Ascent:
 
     def __init__(self, model, block, row_weight=None):
         self.model, self.block, self.row_weight = model, block, None
-        observed = self.observed()
+        blocks = block if isinstance(block, Blocks) else [block]
+        observed = np.concatenate([model.n_observed(own) for own in blocks])
+        self.row_bounds = np.empty(len(observed))
         if row_weight is not None:
             self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
             observed = row_weight * observed
         self.n_observed = float(observed.sum())
-
-    def observed(self):
-        """Return the number of observations of each row."""
-        return self.model.n_observed(self.block)
 
     def start(self, globals_: Any, hyper: Any, local: Any = None) -> None:
         """Start from parameters.

@@ -69,16 +69,10 @@ class InMemory:
 
     def blocks(self, model, rows):
         """Return rows as `Blocks`."""
-        chosen = as_slice(rows)
-
-        def take(where):
-            if not isinstance(chosen, slice):
-                return self.take(model, chosen[where])
-            first = chosen.start
-            return self.take(model, slice(first + where.start, first + where.stop))
-
         places = list(cuts(len(rows), model.block_size))
-        return Blocks(take, (len(rows), self.X.shape[1]), places)
+        parts = [as_slice(rows[where]) for where in places]
+        take = functools.partial(self.take, model)
+        return Blocks(take, (len(rows), self.X.shape[1]), places, parts)
 
     def is_view(self, model, rows):
         """Return whether a block of rows needs no copy of a dense matrix."""

@@ -28,7 +28,7 @@ class MixtureAscent(Ascent):
     `block_size` rows.
     """
 
-    row_bounds = _error = None
+    _error = None
 
     def start(self, globals_, hyper, local=None):
         self._state, self._prepared, self.local = (globals_, hyper), None, None
@@ -157,7 +157,6 @@ class ProductAscent(KernelAscent):
         is_large = isinstance(block, Blocks)
         self._moments, self._log_base = self._of(block[0] if is_large else block)
         self._sticks = len(model.shapes()[0]) == 2
-        self.row_bounds = np.empty(block.shape[0])
 
     def _of(self, block):
         """Return the moments of a block, and their base measure, or None."""
@@ -167,11 +166,6 @@ class ProductAscent(KernelAscent):
         if np.ndim(base := self.model.family.log_base(block)):
             log_base = np.ascontiguousarray(base, dtype=np.float64)
         return moments, log_base
-
-    def observed(self):
-        if not isinstance(self.block, Blocks):
-            return super().observed()
-        return np.concatenate([self.model.n_observed(block) for block in self.block])
 
     def _blocks(self, number):
         """Yield the blocks of a section, see `ProductSections`."""

@@ -59,7 +59,6 @@ class FactorialAscent(KernelAscent):
     def __init__(self, model, block, row_weight):
         super().__init__(model, block, row_weight)
         self._values = np.require(block.values, model.dtype, "CA")
-        self.row_bounds = np.empty(len(self._values))
 
     def start(self, globals_, hyper, local=None):
         """Start from parameters, which stay unchanged."""

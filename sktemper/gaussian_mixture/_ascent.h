@@ -994,10 +994,17 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
     return 0;
 }
 
-/* Computes the local step of the samples from `begin` to `end`: statistics, unless
- * `only_bound`, and the bound.  Returns 0, or -1 if `stop` is set. */
-static int NAME(section_step)(const ascent_block *b, intptr_t begin, intptr_t end)
+/* Computes the local step of a section of the samples, which several threads may do: statistics,
+ * unless `only_bound`, and the bound.  Returns 0, or -1 if `stop` is set. */
+LOOP int NAME(gaussian_ascent_section)(const ascent_block *ascent, intptr_t section)
 {
+    ascent_block own = *ascent;
+    const ascent_block *b = &own;
+    const intptr_t n_blocks = (b->n_samples + ASCENT_ROWS - 1) / ASCENT_ROWS;
+    const intptr_t begin = n_blocks * section / b->steps.n_sections * ASCENT_ROWS;
+    const intptr_t next = n_blocks * (section + 1) / b->steps.n_sections * ASCENT_ROWS;
+    const intptr_t end = next < b->n_samples ? next : b->n_samples;
+    divide_section(&own, ascent->bound + section * b->steps.section_size);
     const intptr_t K = b->n_components, D = b->n_features;
     const int has_scales = b->freedom_of_scales != 0;
     const double *powers = b->powers;
@@ -1052,17 +1059,6 @@ static int NAME(section_step)(const ascent_block *b, intptr_t begin, intptr_t en
     return 0;
 }
 
-/* Computes the local step of section i of the samples, which several threads may do. */
-LOOP int NAME(gaussian_ascent_section)(ascent_block *b, intptr_t i)
-{
-    const intptr_t n_blocks = (b->n_samples + ASCENT_ROWS - 1) / ASCENT_ROWS;
-    const intptr_t first = n_blocks * i / b->steps.n_sections * ASCENT_ROWS;
-    const intptr_t end = n_blocks * (i + 1) / b->steps.n_sections * ASCENT_ROWS;
-    ascent_block own = *b;
-    divide_section(&own, b->bound + i * b->steps.section_size);
-    return NAME(section_step)(&own, first, end < b->n_samples ? end : b->n_samples);
-}
-
 /* Returns the size of the scratch memory. */
 LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
 {
@@ -1100,7 +1096,7 @@ static int NAME(gaussian_local_step)(void *self, const double *powers, int only_
     b->powers = powers;
     b->only_bound = only_bound;
     if (b->steps.share ? b->steps.share(b->steps.sharing)
-                       : NAME(section_step)(b, 0, b->n_samples))
+                       : NAME(gaussian_ascent_section)(b, 0))
         return -1;
     add_sections(&b->steps, b->vector - b->bound, b->bound);
     if (!only_bound)

@@ -311,10 +311,6 @@ def restarted(hyper, covariance, law, learned):
 class GaussianAscent(KernelAscent):
     """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
 
-    def __init__(self, model, block, row_weight):
-        super().__init__(model, block, row_weight)
-        self.row_bounds = np.empty(len(block))
-
     def start(self, globals_, hyper, local=None):
         super().start(globals_, hyper)
         self._priors = kernel_priors(self.model, hyper)
