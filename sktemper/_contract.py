@@ -632,7 +632,6 @@ class Ascent:
     #: Limits with which all steps are taken, see `run`.
     NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
 
-    row_bounds: np.ndarray
     keeps_local, local, n_sections = False, None, 1
 
     def __init__(self, model, block, row_weight=None):

@@ -261,13 +261,16 @@ cdef int fill_block(
     return fill_moments(block, moments)
 
 
-cdef int fill_moments(product_block *block, object moments) except -1:
-    """Fill in the moments of samples."""
+cdef int fill_moments(
+    product_block *block, object moments, const double[::1] log_base=None
+) except -1:
+    """Fill in the moments of samples, and their base measure."""
     cdef const intptr_t[::1] starts
     cdef const double[::1] values
     cdef const double[:, ::1] rows
     cdef const int32_t[::1] columns
     block.starts, block.columns, block.moments = NULL, NULL, NULL
+    block.log_base = _address(log_base)
     if not isinstance(moments, tuple):
         rows = moments
         if rows.shape[1] != block.n_natural:
@@ -298,17 +301,13 @@ cdef class ProductSections(Sections):
 
     def step(self, intptr_t i):
         cdef product_block own
-        cdef const double[::1] log_base
         cdef int status = 0
-        for first, moments, given in self.blocks(i):
+        for first, moments, log_base in self.blocks(i):
             own = self.block[0]
-            fill_moments(&own, moments)
+            fill_moments(&own, moments, log_base)
             own.row_bounds += <intptr_t>first
             if own.row_weight != NULL:
                 own.row_weight += <intptr_t>first
-            if given is not None:
-                log_base = given
-                own.log_base = &log_base[0]
             with nogil:
                 status = status or SIMD.product_section_f64(&own, i)
         return status
@@ -341,8 +340,7 @@ def product_ascent(
     fill_block(&block, parts, moments, prior)
     block.n_components = components.shape[0]
     block.sticks, block.concentration = numbers
-    block.log_base = NULL if log_base is None else &log_base[0]
-    block.row_weight = NULL if row_weight is None else &row_weight[0]
+    block.log_base, block.row_weight = _address(log_base), _address(row_weight)
     block.weights, block.components = &weights[0], &components[0, 0]
     block.row_bounds = &row_bounds[0]
     set_steps(&block.steps, steps, sections)
