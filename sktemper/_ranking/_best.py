@@ -34,14 +34,8 @@ class UserEntries(NamedTuple):
 
     def select(self, users):
         """Return the entries of some users, given as a slice or row numbers."""
-        if isinstance(users, slice):
-            first, end, _ = users.indices(len(self.starts) - 1)
-            starts = self.starts[first : end + 1]
-            entries = slice(starts[0], starts[-1])
-            return UserEntries(
-                starts - starts[0], self.items[entries], self.values[entries]
-            )
-        first, counts = self.starts[users], np.diff(self.starts)[users]
+        first = self.starts[:-1][users]
+        counts = self.starts[1:][users] - first
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         entries = np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
         return UserEntries(starts, self.items[entries], self.values[entries])

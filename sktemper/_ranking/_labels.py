@@ -44,8 +44,11 @@ class LabelledMixin:
         return found
 
     def _with_data(self, data, copy=True):
-        # scipy calls this to make a matrix with the same pattern and other numbers
-        return self._with_labels(super()._with_data(data, copy=copy))
+        # scipy calls this to make a matrix with the same pattern and other numbers,
+        # also for a copy and for another dtype
+        other = super()._with_data(data, copy=copy)
+        other.user_labels, other.item_labels = self.user_labels, self.item_labels
+        return other
 
     def resize(self, *shape):
         """Change the shape in place; drop the labels of axes whose length changes."""
@@ -54,16 +57,6 @@ class LabelledMixin:
             labels = getattr(self, name)
             if labels is not None and len(labels) != size:
                 setattr(self, name, None)
-
-    def copy(self):
-        return self._with_labels(super().copy())
-
-    def astype(self, dtype, casting="unsafe", copy=True):
-        return self._with_labels(super().astype(dtype, casting=casting, copy=copy))
-
-    def _with_labels(self, other):
-        other.user_labels, other.item_labels = self.user_labels, self.item_labels
-        return other
 
     def users(self, labels):
         """Return the rows of the users with the given labels.

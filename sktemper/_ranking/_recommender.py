@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from .._contract import all_finite
 from .._simd.special import packed_columns
-from .._utils._arguments import check_flag, is_integer, refuse
+from .._utils._arguments import check_flag, positive_int
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn
@@ -341,7 +341,7 @@ class RecommenderMixin:
         ``rescored(query)`` returns a `Rescoring`; None ranks by the products.
         """
         self._check_fitted()
-        n_items = _at_most(n_items, "n_items", self.n_features_in_)
+        n_items = min(positive_int(n_items, "n_items"), self.n_features_in_)
         if output is not None:
             frame_library(output)
         query = self._choose(X)
@@ -400,7 +400,7 @@ class RecommenderMixin:
         labels = _vector_of_labels(items)
         rows = self._index("item").positions(labels)
         vectors = _directions(self)
-        most = _at_most(n_items, "n_items", len(vectors))
+        most = min(positive_int(n_items, "n_items"), len(vectors))
         given = vectors[rows], vectors, most, rows, self._barred(exclude)
         return _similar(self, "item", labels, *given, output)
 
@@ -441,7 +441,7 @@ class RecommenderMixin:
         query, d = self._choose(X), self._n_features_out
         rows = self._index("user").positions(query.labels) if query.by_name else None
         vectors = _of_length_one(self._user_vectors()[:, :d])
-        most = _at_most(n_users, "n_users", len(vectors))
+        most = min(positive_int(n_users, "n_users"), len(vectors))
         given = _of_length_one(query.vectors[:, :d]), vectors, most, rows
         return _similar(self, "user", query.labels, *given, None, output)
 
@@ -856,13 +856,6 @@ def _of_length_one(vectors):
     tiny = np.finfo(vectors.dtype).tiny
     scaled = vectors / np.maximum(lengths, tiny)[:, None]
     return np.ascontiguousarray(scaled, dtype=vectors.dtype)
-
-
-def _at_most(number, name, most):
-    """Return a number of items or users to find, which is at most that of all."""
-    if not is_integer(number) or number < 1:
-        refuse(name, "an int of at least 1", number)
-    return min(number, most)
 
 
 def _vector_of_labels(wanted):
