@@ -12,10 +12,11 @@ from scipy.optimize import brentq, linear_sum_assignment
 from scipy.special import expit, logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
+from ._ranking._entries import as_entries, is_odd, kept, places_in_rows
 from ._ranking._labels import labelled, labels_of
 from ._utils._arguments import (
     Interval,
@@ -40,7 +41,6 @@ from ._utils._typing import (
     Seed,
     SparseMatrix,
 )
-from ._utils._validation import check_sparse, check_unmasked
 
 # -- bootstrap of mixtures: profiles of classes, and the number of classes -------
 #: Number of starts of the fit that defines the null hypothesis.
@@ -860,45 +860,32 @@ def train_test_split_entries(
 
 
 def _as_entries(X):
-    """Return entries as CSR with sorted rows; ``X`` is not changed."""
-    if sparse.issparse(X):
-        X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-    check_unmasked(X)
-    X = check_array(X, ensure_all_finite="allow-nan", input_name="X")
-    missing = np.isnan(X)
-    rows, columns = np.nonzero(~missing if missing.any() else X)
-    starts = np.searchsorted(rows, np.arange(len(X) + 1))
-    return sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
+    """Return entries as CSR; those of a dense array without NaN are not 0."""
+    found = as_entries(X)
+    if not sparse.issparse(X) and found.nnz == np.prod(found.shape):
+        return kept(found, found.data != 0)
+    return found
 
 
 def _held_out(X, test_size, per, random):
-    counts = np.diff(X.indptr)
-    rows = np.repeat(np.arange(X.shape[0]), counts)
-    place = np.arange(X.nnz) - X.indptr[:-1][rows]
     if test_size == "half":
-        return place % 2 == 1
+        return is_odd(X)
     drawn = random.random_sample(X.nnz)
     if per == "all" and not isinstance(test_size, Integral):
         return drawn < test_size
+    counts = np.diff(X.indptr)
     if isinstance(test_size, Integral):
         n_test = np.where(counts > 0, test_size, 0)
     else:
         n_test = np.floor(test_size * counts + random.random_sample(len(counts)))
     n_test = np.minimum(n_test, np.maximum(counts - 1, 0))
     # hold out the entries of each row that have the smallest random numbers
-    order = np.lexsort((drawn, rows))
+    rows = np.repeat(np.arange(X.shape[0]), counts)
     held_out = np.empty(X.nnz, bool)
-    held_out[order] = place < n_test[rows]
+    held_out[np.lexsort((drawn, rows))] = places_in_rows(X) < n_test[rows]
     return held_out
 
 
 def _kept(X, chosen, labels):
-    starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr].astype(X.indptr.dtype)
-    kind = sparse.csr_array if isinstance(X, sparse.sparray) else sparse.csr_matrix
-    part = kind((X.data[chosen], X.indices[chosen], starts), shape=X.shape)
-    part.has_canonical_format = True
+    part = kept(X, chosen)
     return part if labels[1] is None else labelled(part, *labels)

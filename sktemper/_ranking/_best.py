@@ -33,9 +33,12 @@ class UserEntries(NamedTuple):
     values: np.ndarray
 
     def select(self, users):
-        """Return the entries of some users, given as a slice or row numbers."""
-        first = self.starts[:-1][users]
-        counts = self.starts[1:][users] - first
+        """Return the entries of some users, by a slice with ends or row numbers."""
+        if isinstance(users, slice):  # without copies
+            starts = self.starts[users.start : users.stop + 1]
+            own = slice(starts[0], starts[-1])
+            return UserEntries(starts - starts[0], self.items[own], self.values[own])
+        first, counts = self.starts[users], np.diff(self.starts)[users]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         entries = np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
         return UserEntries(starts, self.items[entries], self.values[entries])

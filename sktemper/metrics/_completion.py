@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from .._ranking._entries import is_odd, kept
 from .._utils._arguments import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Seed
-from ._ratings import is_odd, kept
 from ._topics import ROWS_AT_A_TIME, check_columns, components_of, counts_of, scaled
 
 #: Constraints of the parameters that scorers share.

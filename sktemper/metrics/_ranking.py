@@ -11,6 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from .._ranking._entries import kept
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
 from .._utils._arguments import Interval, WholeNumber, check_arguments
@@ -20,7 +21,7 @@ from .._utils._notices import warn
 from .._utils._typing import DataLike, Float, Int
 from .._utils._validation import check_unmasked
 from ..model_selection import train_test_split_entries
-from ._ratings import as_ratings, kept
+from ._ratings import as_ratings
 from ._scorer import Scorer
 
 _ENTRIES = ["array-like", "sparse matrix"]

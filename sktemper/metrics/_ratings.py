@@ -6,15 +6,14 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._ranking._entries import as_entries, is_odd, kept
 from .._ranking._labels import labels_of
 from .._ranking._measures import MOST_SCORES
 from .._utils._arguments import check_arguments, check_scale
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike
-from .._utils._validation import check_distinct, check_sparse, check_unmasked
 from ._topics import ROWS_AT_A_TIME
 
 _CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list, None]}
@@ -190,39 +189,8 @@ def interval_coverage(
 
 
 def as_ratings(X, name="X", distinct=False):
-    """Return ratings as a CSR array with sorted indices; X is not changed.
-
-    If they must be ``distinct``, several for a row and a column raise an error.
-    """
-    if sparse.issparse(X):
-        given = X
-        X = check_array(check_sparse(X), accept_sparse="csr", input_name=name)
-        if distinct:
-            check_distinct(given, X, name)
-        X = sparse.csr_array(X, copy=not X.has_canonical_format)
-        X.sum_duplicates()
-        return X
-    check_unmasked(X, name)
-    X = check_array(
-        X,
-        ensure_all_finite="allow-nan",
-        dtype=[np.float64, np.float32],
-        input_name=name,
-    )
-    rows, columns = np.nonzero(~np.isnan(X))
-    starts = np.searchsorted(rows, np.arange(len(X) + 1))
-    return sparse.csr_array((X[rows, columns], columns, starts), shape=X.shape)
-
-
-def is_odd(X):
-    """Return whether each entry is the second, the fourth, ... of its row."""
-    return (np.arange(X.nnz) - np.repeat(X.indptr[:-1], np.diff(X.indptr))) % 2 == 1
-
-
-def kept(X, chosen):
-    """Return X with only the chosen entries, including stored zeros."""
-    starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
-    return sparse.csr_array((X.data[chosen], X.indices[chosen], starts), shape=X.shape)
+    """Return ratings, see `as_entries`, as a CSR array."""
+    return sparse.csr_array(as_entries(X, name, [np.float64, np.float32], distinct))
 
 
 def _clipped(ratings, clip):
