@@ -169,8 +169,7 @@ def _check_seeds(seeds, n_components, factors):
 
 
 def _matrix(X, names):
-    matrices = matrices_of(X)
-    X = sparse.vstack([_counts(matrices[i]) for i in range(len(matrices))], "csr")
+    X = sparse.vstack(list(map(_counts, matrices_of(X))), "csr")
     if names.shape != (X.shape[1],):
         raise ValueError(
             f"feature_names has shape {names.shape}, but X has {X.shape[1]} features."

@@ -260,9 +260,8 @@ _EPSILON = 1e-12
 def _coherence(topics_or_estimator, X, n_words, coherence):
     """Return ``coherence(alone, together, n_documents)`` of each topic."""
     check_columns(topics_or_estimator, X)
-    matrices, read = matrices_of(X), []
-    for number in range(len(matrices)):
-        part = counts_of(matrices[number])
+    read = []
+    for part in map(counts_of, matrices_of(X)):
         if not read:
             topics = topics_of(topics_or_estimator, n_words, part.shape[1])
             words, positions = np.unique(np.concatenate(topics), return_inverse=True)

@@ -299,9 +299,7 @@ def _with_dates(groups):
 
 def _tokens(X):
     """Return the number of tokens of each document; ``X`` may be in parts."""
-    matrices = matrices_of(X)
-    parts = (matrices[number] for number in range(len(matrices)))
-    parts = (part if sparse.issparse(part) else np.asarray(part) for part in parts)
+    parts = (X if sparse.issparse(X) else np.asarray(X) for X in matrices_of(X))
     return np.concatenate([np.ravel(part.sum(axis=1)) for part in parts])
 
 

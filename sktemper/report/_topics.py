@@ -74,9 +74,8 @@ class CountRows:
         return len(self.tokens)
 
     def _read(self):
-        for number in range(len(self._parts)):
-            part = check_array(self._parts[number], accept_sparse="csr")
-            yield sparse.csr_matrix(part)
+        for part in self._parts:
+            yield sparse.csr_matrix(check_array(part, accept_sparse="csr"))
 
     def columns(self, words):
         return sparse.vstack([part[:, words] for part in self._read()], format="csr")
