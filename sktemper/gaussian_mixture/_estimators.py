@@ -494,14 +494,6 @@ def _with_learned_priors(mixture, model):
     return mixture._make_model(settings, model.n_features, model.dtype)
 
 
-def _are_used(mixture):
-    """Return whether components have samples."""
-    _, expected = mixture._fitted()
-    counts = expected.precision - mixture._state().hyper.mean_precision
-    # if samples have small weights, all components may be almost empty
-    return counts >= min(USED, counts.max())
-
-
 def _about_narrow_columns(mixture, problem, state):
     """Return a warning about components whose variance is near `reg_covar`."""
     if choices_of(mixture).subspace is not None:  # reg_covar is that of scores
@@ -509,7 +501,9 @@ def _about_narrow_columns(mixture, problem, state):
     model, expected = mixture._fitted()
     variances = model.variances_of(expected)
     if len(variances) > 1:
-        variances = variances[_are_used(mixture)]
+        counts = expected.precision - state.hyper.mean_precision
+        # if samples have small weights, all components may be almost empty
+        variances = variances[counts >= min(USED, counts.max())]
     variances, reg_covar = variances.min(axis=0), state.hyper.reg_covar
     if not (variances < NARROW * reg_covar).any():
         return None
