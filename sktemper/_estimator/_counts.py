@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._utils._notices import warn_once
-from .._utils._validation import LARGEST_COUNT, check_data
+from .._utils._validation import LARGEST_COUNT, NON_NEGATIVE, check_data
 from ._choices import choices_of, choose
 
 #: Largest number of rows that are inspected.
@@ -102,15 +102,7 @@ ON_COUNTS = {
 
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
-    X = check_data(
-        estimator,
-        X,
-        ON_COUNTS,
-        reset=reset,
-        accept_sparse="csr",
-        dtype="numeric",
-        ensure_non_negative=True,
-    )
+    X = check_data(estimator, X, ON_COUNTS, reset=reset, **NON_NEGATIVE)
     counts = X.data if issparse(X) else X
     if X.dtype.kind == "f" and float(counts.max(initial=0)) > LARGEST_COUNT:
         raise ValueError(

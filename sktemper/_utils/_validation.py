@@ -183,6 +183,10 @@ def check_numbers(estimator, X, reset, advice=ON_TEXT, **options):
     return check_data(estimator, X, advice, reset=reset, **floats | options)
 
 
+#: Checks of counts, and of weights of pairs.
+NON_NEGATIVE = {"accept_sparse": "csr", "dtype": "numeric", "ensure_non_negative": True}
+
+
 def check_data(estimator, X, advice=None, **options):
     """Validate data by `sklearn.utils.validation.validate_data` and further checks.
 

@@ -24,7 +24,12 @@ from .._utils._arguments import POSITIVE, Interval, refuse
 from .._utils._csr import plain_entries
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
-from .._utils._validation import LARGEST_WEIGHT, check_data, largest_value
+from .._utils._validation import (
+    LARGEST_WEIGHT,
+    NON_NEGATIVE,
+    check_data,
+    largest_value,
+)
 from ._model import ImplicitFactorizationModel
 from ._pairs import Pairs, pair_values
 
@@ -146,15 +151,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
 
     # -- methods that the base class calls ---------------------------------------------
     def _validate(self, X, reset):
-        X = check_data(
-            self,
-            X,
-            ON_PAIRS,
-            reset=reset,
-            accept_sparse="csr",
-            dtype="numeric",
-            ensure_non_negative=True,
-        )
+        X = check_data(self, X, ON_PAIRS, reset=reset, **NON_NEGATIVE)
         if not sparse.issparse(X):  # scipy.sparse does not support all dtypes of numpy
             X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
         return X
