@@ -83,6 +83,12 @@ def tiled_matmul(rows, matrix):
     return product
 
 
+def nearest_rotation(matrix):
+    """Return the orthogonal matrix nearest to a square matrix."""
+    left, _, right = np.linalg.svd(matrix)
+    return left @ right
+
+
 class RowArrays:
     """Base of a block of several arrays, each of which has a row for each row of data.
 

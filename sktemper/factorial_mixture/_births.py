@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 
 from .._families._mixture import NEVER
-from .._utils._linalg import tiled_matmul
+from .._utils._linalg import nearest_rotation, tiled_matmul
 from ..model import IllDefined, Powers, Request
 from ._inference import Components, Couplings, Inference
 
@@ -97,7 +97,7 @@ def fast_ica(white, random, skewed=False):
     skewness, which is blind to features of one half.
     """
     n_rows, n = white.shape
-    rotation = _orthogonal(random.normal(size=(n, n)).astype(white.dtype))
+    rotation = nearest_rotation(random.normal(size=(n, n)).astype(white.dtype))
     for _ in range(MOST_ROTATIONS):
         last, sources = rotation, np.dot(rotation, white.T)
         if skewed:
@@ -106,17 +106,11 @@ def fast_ica(white, random, skewed=False):
             slopes = np.tanh(sources)
             curvatures = (1.0 - slopes**2).mean(axis=-1)
             rotation = np.dot(slopes, white) / n_rows - curvatures[:, None] * last
-        rotation = _orthogonal(rotation)
+        rotation = nearest_rotation(rotation)
         cosines = np.abs(np.einsum("ij,ij->i", rotation, last))
         if np.abs(cosines - 1).max() < LEAST_ROTATION:
             break
     return rotation
-
-
-def _orthogonal(matrix):
-    """Return the nearest orthogonal matrix."""
-    left, _, right = np.linalg.svd(matrix)
-    return left @ right
 
 
 def from_nmf(X, n_components, hyper, random):

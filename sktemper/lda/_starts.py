@@ -8,7 +8,7 @@ from scipy.linalg import qr
 from scipy.special import polygamma
 
 from .._families._critical import effective_rows, leading_axes, sample_counts
-from .._utils._linalg import one_blas_thread
+from .._utils._linalg import nearest_rotation, one_blas_thread
 
 # -- critical temperatures of topics, from eigenvalues of correspondence analysis ------
 #: Number of bisections of the interval of a critical temperature.
@@ -206,17 +206,11 @@ def _rotation(scores, weight):
     """
     n_axes = scores.shape[1]
     _, extreme = qr(scores.T, mode="r", pivoting=True)
-    rotation = _polar(scores[extreme[:n_axes]].T)
+    rotation = nearest_rotation(scores[extreme[:n_axes]].T)
     weighted, total = (weight[:, None] * scores).T, weight.sum()
     for _ in range(N_ROTATIONS):
         loadings = scores @ rotation
         squares = loadings**2
         mean = weight @ squares / total
-        rotation = _polar(weighted @ (loadings * (squares - mean)))
+        rotation = nearest_rotation(weighted @ (loadings * (squares - mean)))
     return rotation
-
-
-def _polar(matrix):
-    """Return the orthogonal matrix nearest to a square matrix."""
-    left, _, right = np.linalg.svd(matrix)
-    return left @ right
