@@ -18,7 +18,7 @@ from sktemper import (
     TemperedLDA,
     seeded_prior,
 )
-from sktemper._utils._words import words_of_topics
+from sktemper._utils._words import WordRanks
 from sktemper.datasets import (
     load_debian_descriptions,
     make_lda_documents,
@@ -110,11 +110,11 @@ def test_the_term_score_has_limits_of_the_posterior(lda):
 def test_words_without_tokens_are_not_listed():
     concentration = np.array([[9.1, 3.1, 0.1, 0.1], [9.1, 0.1, 0.3, 0.1]])
     given = concentration, concentration - 0.1
-    lists = words_of_topics(*given, "term_score", 4)
+    lists = WordRanks.of_tokens(*given).lists("term_score", 4)
     assert [own.tolist() for own in lists] == [[1, 0], [0]]
-    tiny = words_of_topics(given[0], 1e-3 * given[1], "probability", 4)
+    tiny = WordRanks.of_tokens(given[0], 1e-3 * given[1]).lists("probability", 4)
     assert [own.tolist() for own in tiny] == [[0], [0]]  # half of the largest
-    none = words_of_topics(given[0], np.zeros((2, 4)), 0.5, 4)
+    none = WordRanks.of_tokens(given[0], np.zeros((2, 4))).lists(0.5, 4)
     assert [len(own) for own in none] == [0, 0]
 
 

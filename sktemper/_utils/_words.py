@@ -1,12 +1,16 @@
 """Words of topics and clusters, their names and how much they say; named groups."""
 
 import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 
 from ._arguments import check_share, positive_int, refuse
+from ._typing import ArrayLike, Float, Int
 
 #: Pattern of the words of a text, by which scikit-learn's vectorizers find them.
 WORD = r"\b\w\w+\b"
@@ -19,61 +23,138 @@ MOST_UNKNOWN = 0.05
 ABOVE = 0.05
 
 
-def term_scores(concentration):
-    """Return how much words tell each topic from the others, (n_topics, n_words).
+@dataclass(frozen=True)
+class WordRanks:
+    """Words of topics, and the numbers that rank them.
 
-    This is the term score of [1]_, with upper limits u of the rates, see `topics` of
-    LDA: mean * (log u - mean over topics of log u).  A word that other topics lack by
-    chance, because they have few tokens, thus counts little.
-
-    References
-    ----------
-    .. [1] D. Blei, J. Lafferty, "Topic models", in "Text mining: classification,
-       clustering, and applications", 2009.
-    """
-    totals = concentration.sum(axis=1, keepdims=True)
-    mean = concentration / totals
-    spread = np.sqrt(mean * (1.0 - mean) / (totals + 1.0))
-    log_upper = np.log(mean + ndtri(1.0 - ABOVE) * spread)
-    return mean * (log_upper - log_upper.mean(axis=0))
-
-
-def words_of_topics(concentration, tokens, rank_by, n_words, prevalence=None):
-    """Return for each topic the columns of its words, best first.
-
-    Words without tokens are left out; if a topic has no others, its list is empty.
-    Where no contrast is known, words are ranked by their probability.
-
-    Parameters
+    Attributes
     ----------
     concentration : ndarray of shape (n_topics, n_words)
         Dirichlet parameters.
-    tokens : ndarray of shape (n_topics, n_words)
-        Expected tokens.  Less than half of one, or of the largest number, is none.
-    rank_by : {"term_score", "probability"} or float
-        A number is the weight of the probability in the relevance.
-    n_words : int
-        Largest number of words.
-    prevalence : ndarray of shape (n_topics,), default=None
-        Shares of the topics in the corpus of the relevance; None takes the tokens.
+    occurs : ndarray of bool of shape (n_topics, n_words)
+        Whether topics have tokens of words; other words have no rank.
+    prevalence : ndarray of shape (n_topics,)
+        Shares of the topics in the corpus.
     """
-    n_words = positive_int(n_words, "n_words")
-    mean = concentration / concentration.sum(axis=1, keepdims=True)
-    if not isinstance(rank_by, str):
-        weight = check_share(rank_by, "rank_by")
-        in_corpus = (tokens.sum(axis=1) if prevalence is None else prevalence) @ mean
-        lift = mean / np.maximum(in_corpus, np.finfo(float).tiny)
-        score = weight * np.log(mean) + (1.0 - weight) * np.log(lift)
-    elif rank_by == "term_score":
-        score = np.maximum(term_scores(concentration), 0.0)
-    elif rank_by == "probability":
-        score = mean
-    else:
+
+    concentration: np.ndarray
+    occurs: np.ndarray
+    prevalence: np.ndarray
+
+    @classmethod
+    def of_tokens(cls, concentration, tokens, prevalence=None):
+        """Return the words of topics with expected tokens.
+
+        Less than half a token, or half of the largest number, is none.  The shares of
+        topics are by default those of the tokens.
+        """
+        occurs = (tokens >= 0.5 * min(1.0, tokens.max())) & (tokens > 0.0)
+        shares = tokens.sum(axis=1) if prevalence is None else prevalence
+        return cls(concentration, occurs, shares)
+
+    @cached_property
+    def topic_word(self):
+        """Probabilities of words in topics, (n_topics, n_words)."""
+        return self.concentration / self.concentration.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def in_corpus(self):
+        """Share of each word in the corpus according to the model, (n_words,)."""
+        return np.maximum(self.prevalence @ self.topic_word, np.finfo(float).tiny)
+
+    @cached_property
+    def term_scores(self):
+        """How much words tell each topic from the others, (n_topics, n_words).
+
+        This is the term score of [1]_, with upper limits u of the rates, see `topics`
+        of LDA: mean * (log u - mean over topics of log u).  A word that other topics
+        lack by chance, because they have few tokens, thus counts little.
+
+        References
+        ----------
+        .. [1] D. Blei, J. Lafferty, "Topic models", in "Text mining: classification,
+           clustering, and applications", 2009.
+        """
+        mean = self.topic_word
+        totals = self.concentration.sum(axis=1, keepdims=True)
+        spread = np.sqrt(mean * (1.0 - mean) / (totals + 1.0))
+        log_upper = np.log(mean + ndtri(1.0 - ABOVE) * spread)
+        return mean * (log_upper - log_upper.mean(axis=0))
+
+    def log_lift(self, k):
+        return np.log(self.topic_word[k]) - np.log(self.in_corpus)
+
+    def rank(self, k, rank_by):
+        """Return the numbers that rank the words of a topic, the largest first.
+
+        Where no contrast is known, words are ranked by their probability.
+
+        Parameters
+        ----------
+        k : int
+        rank_by : {"term_score", "probability"} or float
+            A number is the weight of the probability in the relevance.
+        """
+        if not isinstance(rank_by, str):
+            weight = check_share(rank_by, "rank_by")
+            log_mean = np.log(self.topic_word[k])
+            return weight * log_mean + (1.0 - weight) * self.log_lift(k)
+        if rank_by == "term_score":
+            return np.maximum(self.term_scores[k], 0.0)
+        if rank_by == "probability":
+            return self.topic_word[k]
         refuse("rank_by", "'term_score', 'probability' or a float", rank_by)
-    has = (tokens >= 0.5 * min(1.0, tokens.max())) & (tokens > 0.0)
-    order = np.lexsort((-mean, -score, ~has), axis=1)[:, :n_words]
-    has = np.take_along_axis(has, order, axis=1)
-    return [columns[own] for columns, own in zip(order, has, strict=True)]
+
+    def lists(self, rank_by, n_words):
+        """Return for each topic the columns of its words, at most ``n_words``."""
+        n_words, lists = positive_int(n_words, "n_words"), []
+        for k, occurs in enumerate(self.occurs):
+            columns, rank = np.flatnonzero(occurs), self.rank(k, rank_by)
+            order = np.lexsort((-self.topic_word[k, columns], -rank[columns]))
+            lists.append(columns[order[:n_words]])
+        return lists
+
+
+class TopWordsMixin:
+    """Mixin of estimators whose `_words_of_topics` returns their `WordRanks`."""
+
+    def top_words(
+        self,
+        feature_names: ArrayLike | None = None,
+        n_words: Int = 10,
+        *,
+        rank_by: Literal["term_score", "probability"] | Float = "term_score",
+    ) -> list[list[str]]:
+        """Return the words that tell each topic from the others.
+
+        The components of a mixture are its topics.
+
+        Parameters
+        ----------
+        feature_names : array-like of shape (n_features,), default=None
+            The words, such as the result of a vectorizer's ``get_feature_names_out``.
+            None uses the column names of the training data, or else column numbers.
+        n_words : int, default=10
+            Largest number of words of each topic.
+        rank_by : {"term_score", "probability"} or float, default="term_score"
+            What ranks words, see `AnnealedLDA.topics`.
+
+        Returns
+        -------
+        topics : list of n_components lists of str
+            The best word first.  Words without tokens in the topic are left out, so
+            that the list of an empty topic is empty.
+
+        Raises
+        ------
+        ValueError
+            If the number of names differs from the number of features, or a parameter
+            is out of range.
+        """
+        self._check_fitted()
+        names = self._names(feature_names)
+        lists = self._words_of_topics().lists(rank_by, n_words)
+        return [[str(word) for word in names[columns]] for columns in lists]
 
 
 def class_idf(word_counts, mean_tokens):

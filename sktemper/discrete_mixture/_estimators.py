@@ -40,7 +40,7 @@ from .._utils._notices import warn_once
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Statistic
 from .._utils._validation import check_counts, check_numbers
-from .._utils._words import words_of_topics
+from .._utils._words import TopWordsMixin, WordRanks
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..tempering import Tempering
@@ -107,7 +107,7 @@ def _profiles(mixture, item, own, others, tails):
         yield name, *item, *row
 
 
-class TemperedMultinomialMixture(_DiscreteMixture):
+class TemperedMultinomialMixture(TopWordsMixin, _DiscreteMixture):
     """Mixture of multinomials (one topic per document), with any tempering, or none.
 
     It suits very short texts, which rarely have several topics, and clusters of
@@ -242,38 +242,11 @@ class TemperedMultinomialMixture(_DiscreteMixture):
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
-    def top_words(
-        self,
-        feature_names: ArrayLike | None = None,
-        n_words: Int = 10,
-        *,
-        rank_by: Literal["term_score", "probability"] | Float = "term_score",
-    ) -> list[list[str]]:
-        """Return the words that tell each component from the others.
-
-        Parameters
-        ----------
-        feature_names : array-like of shape (n_features,), default=None
-            The words.  None uses the column names of the training data, or else column
-            numbers.
-        n_words : int, default=10
-            Largest number of words of each component.
-        rank_by : {"term_score", "probability"} or float, default="term_score"
-            What ranks words, see `AnnealedLDA.topics`.
-
-        Returns
-        -------
-        words : list of n_components lists of str
-            The best word first.  Words without tokens in the component are left out, so
-            that the list of an empty component is empty.
-        """
-        self._check_fitted()
-        names, concentration = self._names(feature_names), self.concentration_
+    def _words_of_topics(self):
+        concentration, active = self.concentration_, active_components(self)
         tokens = np.zeros_like(concentration)
-        active = active_components(self)
         tokens[active] = concentration[active] - self.feature_prior_
-        chosen = words_of_topics(concentration, tokens, rank_by, n_words)
-        return [[str(word) for word in names[columns]] for columns in chosen]
+        return WordRanks.of_tokens(concentration, tokens)
 
     @property
     def components_(self) -> np.ndarray:

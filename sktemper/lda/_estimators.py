@@ -60,10 +60,10 @@ from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import check_counts, check_prior, check_sparse
 from .._utils._words import (
     MOST_UNKNOWN,
+    TopWordsMixin,
+    WordRanks,
     check_documents,
     made_labels,
-    term_scores,
-    words_of_topics,
 )
 from ..model import Powers, Request
 from ..noise import GradientNoise
@@ -181,7 +181,7 @@ def _prior(settings, name, shapes):
     return prior
 
 
-class TemperedLDA(TemperedEstimator):
+class TemperedLDA(TopWordsMixin, TemperedEstimator):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ of topics in word counts, in which the
@@ -801,46 +801,6 @@ class TemperedLDA(TemperedEstimator):
         """Dirichlet parameters of the topics' prior, broadcastable to `components_`."""
         return self._state().globals_.prior.T
 
-    def top_words(
-        self,
-        feature_names: ArrayLike | None = None,
-        n_words: Int = 10,
-        *,
-        rank_by: Literal["term_score", "probability"] | Float = "term_score",
-    ) -> list[list[str]]:
-        """Return the words that tell each topic from the others.
-
-        Parameters
-        ----------
-        feature_names : array-like of shape (n_features,), default=None
-            The words, such as the result of a vectorizer's ``get_feature_names_out``.
-            None uses the column names of the training data, or else column numbers.
-        n_words : int, default=10
-            Largest number of words of each topic.
-        rank_by : {"term_score", "probability"} or float, default="term_score"
-            What ranks words, see `topics`.
-
-        Returns
-        -------
-        topics : list of n_components lists of str
-            The best word first.  Words without tokens in the topic are left out, so
-            that the list of an empty topic is empty.
-
-        Raises
-        ------
-        ValueError
-            If the number of names differs from the number of features, or a parameter
-            is out of range.
-
-        See Also
-        --------
-        topics : Table of the words with their weights.
-        """
-        self._check_fitted()
-        names = self._names(feature_names)
-        chosen = self._words_of_topics(rank_by, n_words)
-        return [[str(word) for word in names[columns]] for columns in chosen]
-
     def topics(
         self,
         feature_names: ArrayLike | None = None,
@@ -934,9 +894,9 @@ class TemperedLDA(TemperedEstimator):
         check_is_fitted(self, "state_")
         frame_library(output)
         names = self._names(feature_names)
-        prevalence, weight = self._prevalence(X), self._mean_topic_word()
-        lists = self._words_of_topics(rank_by, n_words, prevalence)
-        in_corpus = np.maximum(prevalence @ weight, np.finfo(float).tiny)
+        prevalence = self._prevalence(X)
+        words = self._words_of_topics(prevalence)
+        lists, weight = words.lists(rank_by, n_words), words.topic_word
         topic = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
         word = np.concatenate(lists)
         chosen = topic, word
@@ -945,8 +905,8 @@ class TemperedLDA(TemperedEstimator):
             "rank": np.concatenate([np.arange(1, len(own) + 1) for own in lists]),
             "word": names[word].astype(str),
             "weight": weight[chosen],
-            "lift": weight[chosen] / in_corpus[word],
-            "term_score": term_scores(self._concentration())[chosen],
+            "lift": weight[chosen] / words.in_corpus[word],
+            "term_score": words.term_scores[chosen],
             "prevalence": prevalence[topic],
         }
         if X is not None:
@@ -964,8 +924,7 @@ class TemperedLDA(TemperedEstimator):
             weights = self.transform(X)
             documents = check_documents(documents, len(weights))
         if labeller is not None:
-            words = [names[own] for own in lists]
-            given = words, weights, documents, n_words
+            given = [names[own] for own in lists], weights, documents, n_words
             columns["label"] = np.array(made_labels(labeller, *given))[topic]
         return data_frame(output, columns)
 
@@ -1130,19 +1089,12 @@ class TemperedLDA(TemperedEstimator):
         return indices, distances
 
     # -- contents of tables ------------------------------------------------------------
-    def _concentration(self):
-        return self.state_.globals_.dense().T.astype(np.float64)
-
-    def _mean_topic_word(self):
-        concentration = self._concentration()
-        return concentration / concentration.sum(axis=1, keepdims=True)
-
-    def _words_of_topics(self, rank_by, n_words, prevalence=None):
-        """Return the columns of the words that tables show, for each topic."""
+    def _words_of_topics(self, prevalence=None):
+        """Return the words that tables show; empty topics have none."""
         tokens = self.state_.globals_.tokens().T
         tokens[empty_topics(tokens.T)] = 0.0
-        concentration = self._concentration()
-        return words_of_topics(concentration, tokens, rank_by, n_words, prevalence)
+        concentration = self.state_.globals_.dense().T.astype(np.float64)
+        return WordRanks.of_tokens(concentration, tokens, prevalence)
 
     def _prevalence(self, X=None):
         """Return the topics' shares of the tokens of ``X``, or of the training data."""

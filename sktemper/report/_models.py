@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .._utils._words import PRIOR_TOKENS, check_names, class_idf, term_scores
+from .._utils._words import PRIOR_TOKENS, WordRanks, check_names, class_idf
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
 
@@ -29,8 +29,8 @@ MOST_IN_LABEL = 6
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Results of a fitted model for a corpus.
+class Facts(WordRanks):
+    """Results of a fitted model for a corpus, after those of `WordRanks`.
 
     Attributes
     ----------
@@ -40,14 +40,9 @@ class Facts:
         Number of occurrences of each word.
     tokens : ndarray of shape (n_samples,)
         Number of tokens of each document.
-    concentration : ndarray of shape (n_topics, n_features)
-        Dirichlet parameters of the topics.
-    occurs : ndarray of bool of shape (n_topics, n_features)
-        Whether topics have tokens of words.
     doc_topic : ndarray of shape (n_samples, n_topics)
         Probabilities of topics in documents.
-    prevalence, coherence : ndarray of shape (n_topics,)
-        Share of the tokens and coherence of each topic.
+    coherence : ndarray of shape (n_topics,)
     numbers : ndarray of shape (n_topics,)
         The indices of the topics in the model.
     rank_by : {"term_score", "class_tfidf"}
@@ -59,28 +54,11 @@ class Facts:
     names: list
     counts: np.ndarray
     tokens: np.ndarray
-    concentration: np.ndarray
-    occurs: np.ndarray
     doc_topic: np.ndarray
-    prevalence: np.ndarray
     coherence: np.ndarray
     numbers: np.ndarray
     rank_by: str = "term_score"
     labels: list | None = None
-
-    @cached_property
-    def topic_word(self):
-        """Probabilities of words in topics, (n_topics, n_features)."""
-        return self.concentration / self.concentration.sum(axis=1, keepdims=True)
-
-    @cached_property
-    def term_scores(self):
-        return np.maximum(term_scores(self.concentration), 0.0)
-
-    @cached_property
-    def in_corpus(self):
-        """Share of each word in the corpus according to the model, (n_features,)."""
-        return np.maximum(self.prevalence @ self.topic_word, np.finfo(float).tiny)
 
     def summary(self):
         """Return the part of the page's data that describes the topics."""
@@ -95,7 +73,9 @@ class Facts:
             "coherence": self.coherence.round(3).tolist(),
         }
 
-    def class_tfidf(self, k):
+    def rank(self, k, rank_by):
+        if rank_by != "class_tfidf":
+            return super().rank(k, rank_by)
         mean_tokens = self.tokens.sum() / len(self.prevalence)
         return self.topic_word[k] * class_idf(self.counts, mean_tokens)
 
@@ -116,16 +96,7 @@ class Facts:
     @cached_property
     def _best_words(self):
         """Words of labels."""
-        ranks = self.term_scores
-        if self.rank_by == "class_tfidf":
-            ranks = map(self.class_tfidf, range(len(self.numbers)))
-        return [self.best(k, rank, MOST_IN_LABEL) for k, rank in enumerate(ranks)]
-
-    def best(self, k, rank, n_words):
-        """Return the columns of the words of a topic with the largest ``rank``."""
-        columns = np.flatnonzero(self.occurs[k])
-        order = np.lexsort((-self.topic_word[k, columns], -rank[columns]))
-        return columns[order[:n_words]]
+        return self.lists(self.rank_by, MOST_IN_LABEL)
 
 
 # -- kinds of models -------------------------------------------------------------------
@@ -185,7 +156,7 @@ class LDAInterface:
             counts=rows.counts,
             tokens=rows.tokens,
             concentration=self._lda.components_[numbers].astype(np.float64),
-            occurs=_occurring(self._lda, len(names))[numbers],
+            occurs=self._lda._words_of_topics().occurs[numbers],
             doc_topic=np.asarray(self._lda.transform(X))[:, numbers],
             prevalence=first["prevalence"].to_numpy(),
             coherence=first["coherence"].to_numpy(),
@@ -216,12 +187,11 @@ class MixtureInterface:
 
     def facts(self, X, rows, feature_names):
         names = _word_names(self._mixture, feature_names, rows)
-        occurs = _occurring(self._mixture, len(names))
-        doc_topic = np.asarray(self._mixture.predict_proba(X))
-        values = self._mixture.concentration_, occurs, doc_topic.T
-        numbers = np.flatnonzero(occurs.any(axis=1))
-        chosen, occurs, doc_topic = (value[numbers] for value in values)
-        return _cluster_facts(names, rows, chosen, occurs, doc_topic.T, numbers)
+        words = self._mixture._words_of_topics()
+        numbers = np.flatnonzero(words.occurs.any(axis=1))
+        doc_topic = np.asarray(self._mixture.predict_proba(X))[:, numbers]
+        chosen = words.concentration[numbers], words.occurs[numbers]
+        return _cluster_facts(names, rows, *chosen, doc_topic, numbers)
 
     def word_topics(self, X, facts):
         documents = count_words(X)
@@ -280,28 +250,19 @@ def count_words(X):
     return [dict(itertools.islice(pairs, n)) for n in np.diff(X.indptr).tolist()]
 
 
-def _occurring(estimator, n_features):
-    """Return whether topics have tokens of words, (n_topics, n_features)."""
-    lists = estimator.top_words(_places_as_names(range(n_features)), n_features)
-    occurs = np.zeros((len(lists), n_features), dtype=bool)
-    for own, columns in zip(occurs, lists, strict=True):
-        own[np.array(columns, dtype=int)] = True
-    return occurs
-
-
 def _cluster_facts(names, rows, concentration, occurs, doc_topic, numbers, *rank_by):
     mean = concentration / concentration.sum(axis=1, keepdims=True)
     topics = np.argsort(-mean, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
     coherence = npmi_coherence(list(places.reshape(topics.shape)), rows.columns(words))
     return Facts(
+        concentration,
+        occurs,
+        topic_shares(doc_topic, rows.tokens),
         names,
         rows.counts,
         rows.tokens,
-        concentration,
-        occurs,
         doc_topic,
-        topic_shares(doc_topic, rows.tokens),
         coherence,
         numbers,
         *rank_by,

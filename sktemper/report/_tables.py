@@ -44,28 +44,19 @@ def word_tables(facts, n_words):
             _interleave(
                 np.searchsorted(known, words).tolist(),
                 np.log(facts.topic_word[k, words]).round(7).tolist(),
-                _log_lift(facts, k)[words].round(7).tolist(),
-                facts.term_scores[k, words].round(9).tolist(),
+                facts.log_lift(k)[words].round(7).tolist(),
+                facts.rank(k, "term_score")[words].round(9).tolist(),
             )
             for k, words in enumerate(chosen)
         ],
     }
 
 
-def _log_lift(facts, k):
-    return np.log(facts.topic_word[k]) - np.log(facts.in_corpus)
-
-
 def _top_words(facts, n_words):
     """Return for each topic the words that are at the top of a ranking of the page."""
-    chosen = []
-    for k, weight in enumerate(facts.topic_word):
-        log_weight, log_lift = np.log(weight), _log_lift(facts, k)
-        ranks = [r * log_weight + (1.0 - r) * log_lift for r in RELEVANCES]
-        ranks += [facts.term_scores[k], facts.class_tfidf(k)]
-        best = [facts.best(k, rank, n_words) for rank in ranks]
-        chosen.append(np.unique(np.concatenate(best)))
-    return chosen
+    rankings = *RELEVANCES, "term_score", "class_tfidf"
+    lists = [facts.lists(ranking, n_words) for ranking in rankings]
+    return [np.unique(np.concatenate(own)) for own in zip(*lists, strict=True)]
 
 
 def _topics_of_words(facts, known):
