@@ -325,9 +325,8 @@ class SizedPartition:
         """Return log C of rows, of shape (n_rows, n_temperatures)."""
         return self.given.of_rows(n_observed)
 
-    def to_sum(self, n_observed):
-        """Return log C of each row; a step computes their sum."""
-        return self.given.of_rows(n_observed)
+    #: Log C of each row; a step computes their sum.
+    to_sum = of_rows
 
     def after(self, local_step, smoothing):
         """Return a copy with the moving mean updated by a step."""
@@ -420,11 +419,9 @@ class _Ladder(Tempering):
         parts.append(np.ravel(state.partition.of_rows(np.ones(1))))
         means = state.partition.per_observation
         parts += [] if means is None else [means]
-        known = not math.isinf(state.score)
-        for part in parts:
-            known &= part.dtype.kind == "f" and part.shape == ladder.shape
-            known = known and not (np.isnan(part) | (part == np.inf)).any()
-        if not known:
+        known = all(p.dtype.kind == "f" and p.shape == ladder.shape for p in parts)
+        known = known and not np.isnan(parts).any() and np.max(parts) < np.inf
+        if not known or math.isinf(state.score):
             raise ValueError("the state of the tempering has no ladder of temperatures")
 
     def _settings(self):

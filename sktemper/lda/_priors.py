@@ -235,21 +235,12 @@ def even_rows(n_rows):
     return np.arange(0, n_rows, -(-n_rows // SAMPLED_ROWS))
 
 
-def _topic_tokens(model, block, prepared):
-    gamma = model.optimal_gamma(block, prepared)
-    return gamma.sum(axis=0, dtype=np.float64)
-
-
-def _predictive_scores(model, block, prepared):
-    scores, held_out = model.predictive_scores(block, prepared)
-    return scores.sum(), held_out.sum()
-
-
 def best_prior(problem, state):
     """Return the prior of documents with the best score of an even sample of rows."""
     trained, rows = state.hyper, even_rows(len(problem.data))
     total = trained.sum()
-    tokens = sum(_maps(problem, state, _topic_tokens, trained, rows))
+    gammas = _maps(problem, state, type(problem.model).optimal_gamma, trained, rows)
+    tokens = sum(gamma.sum(axis=0, dtype=np.float64) for gamma in gammas)
     tokens = tokens - len(rows) * trained
     share = np.maximum(tokens / tokens.sum(), LEAST_SHARE / len(trained))
     best, best_score = trained, _completion(problem, state, trained, rows)
@@ -267,8 +258,8 @@ def best_prior(problem, state):
 
 def _completion(problem, state, prior, rows):
     """Return the score per held-out token of rows, with a given prior."""
-    parts = _maps(problem, state, _predictive_scores, prior, rows)
-    scores, held_out = np.sum(parts, axis=0)
+    parts = _maps(problem, state, type(problem.model).predictive_scores, prior, rows)
+    scores, held_out = np.sum([np.sum(part, axis=1) for part in parts], axis=0)
     if held_out == 0:
         raise ValueError(
             "Nothing of X is held out to be predicted: X needs documents with at "

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._utils._notices import warn
 from .._utils._words import WORD
-from ._models import count_words, largest
+from ._models import count_words
 
 #: Chunks of a text without white space, which are passed to the analyzer one by one.
 CHUNKS = re.compile(r"\S+")
@@ -126,7 +126,8 @@ def shown_documents(model, rows, facts, texts, n_documents):
     """
     filled = np.flatnonzero(facts.tokens > 0)
     weights = facts.doc_topic[filled]
-    top = [filled[largest(column, n_documents)] for column in weights.T]
+    orders = (np.argsort(-column, kind="stable") for column in weights.T)
+    top = [filled[order[:n_documents]] for order in orders]
     numbers = np.unique(np.concatenate(top))
     X = rows.taken(numbers)
     topics_of = model.word_topics(X, facts) if len(numbers) else []

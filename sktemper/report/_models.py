@@ -11,19 +11,6 @@ from .._utils._words import PRIOR_TOKENS, WordRanks, check_names, class_idf
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
 
-
-def largest(values, n):
-    """Return the positions of the ``n`` largest values, or all if there are fewer.
-
-    Ties keep their order.
-    """
-    if len(values) > n:
-        places = np.flatnonzero(values >= np.partition(values, -n)[-n])
-    else:
-        places = np.arange(len(values))
-    return places[np.argsort(-values[places], kind="stable")][:n]
-
-
 #: Largest number of words of a label.
 MOST_IN_LABEL = 6
 
@@ -140,33 +127,32 @@ class LDAInterface:
 
     needs = ("topics", "explain", "transform")
 
-    def __init__(self, lda):
-        self._lda = lda
+    def __init__(self, estimator):
+        self._estimator = estimator
 
     def facts(self, X, rows, feature_names):
-        names = _word_names(self._lda, feature_names, rows)
-        # indices instead of names, because pyarrow can store only valid Unicode
-        table = self._lda.topics(_places_as_names(names), COHERENT_WORDS, X=X)
-        first = table[table["rank"] == 1]
-        numbers = first["topic"].to_numpy()
+        """Return the `Facts` of the topics that are not empty."""
+        names = _word_names(self._estimator, feature_names, rows)
+        words = self._estimator._words_of_topics()
+        numbers = np.flatnonzero(words.occurs.any(axis=1))
         if not len(numbers):
             raise ValueError("lda has only empty topics: there is nothing to show.")
-        return Facts(
-            names=names,
-            counts=rows.counts,
-            tokens=rows.tokens,
-            concentration=self._lda.components_[numbers].astype(np.float64),
-            occurs=self._lda._words_of_topics().occurs[numbers],
-            doc_topic=np.asarray(self._lda.transform(X))[:, numbers],
-            prevalence=first["prevalence"].to_numpy(),
-            coherence=first["coherence"].to_numpy(),
-            numbers=numbers,
-        )
+        chosen = words.concentration[numbers], words.occurs[numbers]
+        doc_topic = np.asarray(self._doc_topic(X))[:, numbers]
+        prevalence = self._prevalence(X, rows, doc_topic, numbers)
+        return _facts(names, rows, *chosen, doc_topic, prevalence, numbers)
+
+    def _doc_topic(self, X):
+        return self._estimator.transform(X)
+
+    def _prevalence(self, X, rows, doc_topic, numbers):
+        """Return the shares of topics in the tokens of all documents."""
+        return self._estimator._prevalence(X)[numbers]
 
     def word_topics(self, X, facts):
         """Return a dict for each document: for each word, its topics' probabilities."""
         numbers = _places_as_names(facts.names)
-        table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
+        table = self._estimator.explain(X, numbers, min_probability=LEAST_PROBABILITY)
         found = [{} for _ in range(X.shape[0])]
         fields = (table[name] for name in ("document", "word", "topic", "probability"))
         places = {topic: place for place, topic in enumerate(facts.numbers)}
@@ -177,21 +163,16 @@ class LDAInterface:
         return found
 
 
-class MixtureInterface:
+class MixtureInterface(LDAInterface):
     """Interface to a mixture of multinomials, which has one topic for each document."""
 
     needs = ("top_words", "predict_proba", "sample")
 
-    def __init__(self, mixture):
-        self._mixture = mixture
+    def _doc_topic(self, X):
+        return self._estimator.predict_proba(X)
 
-    def facts(self, X, rows, feature_names):
-        names = _word_names(self._mixture, feature_names, rows)
-        words = self._mixture._words_of_topics()
-        numbers = np.flatnonzero(words.occurs.any(axis=1))
-        doc_topic = np.asarray(self._mixture.predict_proba(X))[:, numbers]
-        chosen = words.concentration[numbers], words.occurs[numbers]
-        return _cluster_facts(names, rows, *chosen, doc_topic, numbers)
+    def _prevalence(self, X, rows, doc_topic, numbers):
+        return topic_shares(doc_topic, rows.tokens)
 
     def word_topics(self, X, facts):
         documents = count_words(X)
@@ -230,8 +211,9 @@ class ClusterInterface(MixtureInterface):
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         lacking = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + lacking / len(filled)
-        values = counts, occurs, memberships, filled, "class_tfidf"
-        return _cluster_facts(names, rows, *values)
+        prevalence = topic_shares(memberships, rows.tokens)
+        values = counts, occurs, memberships, prevalence, filled, "class_tfidf"
+        return _facts(names, rows, *values)
 
     def _memberships(self):
         if hasattr(self._estimator, "predict_proba"):
@@ -250,7 +232,9 @@ def count_words(X):
     return [dict(itertools.islice(pairs, n)) for n in np.diff(X.indptr).tolist()]
 
 
-def _cluster_facts(names, rows, concentration, occurs, doc_topic, numbers, *rank_by):
+def _facts(
+    names, rows, concentration, occurs, doc_topic, prevalence, numbers, *rank_by
+):
     mean = concentration / concentration.sum(axis=1, keepdims=True)
     topics = np.argsort(-mean, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
@@ -258,7 +242,7 @@ def _cluster_facts(names, rows, concentration, occurs, doc_topic, numbers, *rank
     return Facts(
         concentration,
         occurs,
-        topic_shares(doc_topic, rows.tokens),
+        prevalence,
         names,
         rows.counts,
         rows.tokens,

@@ -4,7 +4,6 @@ import numpy as np
 
 from .._utils._words import largest_groups
 from ..plotting import topic_shares
-from ._models import largest
 
 #: Relevances that the slider of the page offers.
 RELEVANCES = np.linspace(0.0, 1.0, 21)
@@ -35,7 +34,8 @@ def word_tables(facts, n_words):
         TF-IDF.
     """
     chosen = _top_words(facts, n_words)
-    known = np.unique(np.concatenate([largest(facts.counts, MOST_WORDS), *chosen]))
+    frequent = np.argsort(-facts.counts, kind="stable")[:MOST_WORDS]
+    known = np.unique(np.concatenate([frequent, *chosen]))
     return {
         "words": [facts.names[v] for v in known],
         "counts": [round(float(count), 1) for count in facts.counts[known]],
