@@ -204,8 +204,7 @@ def place_topics(topic_word):
     root -= root.mean(axis=0)
     left, values, _ = np.linalg.svd(root @ root.T)
     points = left[:, :2] * np.sqrt(values[:2])
-    if points.shape[1] < 2:
-        points = np.hstack([points, np.zeros((len(points), 1))])
+    points = np.pad(points, [(0, 0), (0, 2 - points.shape[1])])
     # the sign of an axis is arbitrary; a fixed sign makes plots reproducible
     largest = np.abs(points).argmax(axis=0)
     signs = np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)

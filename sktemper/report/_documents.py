@@ -124,7 +124,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
     positions in "documents"; "n_largest", for each topic the number of documents in
     which it is the largest topic; and "has_texts".
     """
-    filled = np.flatnonzero(facts.tokens > 0)
+    filled = np.flatnonzero(facts.rows.tokens > 0)
     weights = facts.doc_topic[filled]
     orders = (np.argsort(-column, kind="stable") for column in weights.T)
     top = [filled[order[:n_documents]] for order in orders]
@@ -136,7 +136,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
         {
             "row": int(number),
             "name": None if texts.names is None else str(texts.names[number]),
-            "n_tokens": round(float(facts.tokens[number]), 1),
+            "n_tokens": round(float(facts.rows.tokens[number]), 1),
             "topics": _main_topics(facts.doc_topic[number]),
             **texts.body(number, in_row, of_words, facts),
         }

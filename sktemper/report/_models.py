@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,8 @@ from ..plotting import topic_shares
 
 #: Largest number of words of a label.
 MOST_IN_LABEL = 6
+#: Number of words of a topic whose coherence is computed.
+COHERENT_WORDS = 10
 
 
 @dataclass(frozen=True)
@@ -23,13 +26,10 @@ class Facts(WordRanks):
     ----------
     names : list of str of length n_features
         The words.
-    counts : ndarray of shape (n_features,)
-        Number of occurrences of each word.
-    tokens : ndarray of shape (n_samples,)
-        Number of tokens of each document.
+    rows : CountRows
+        Numbers of occurrences of words in documents.
     doc_topic : ndarray of shape (n_samples, n_topics)
         Probabilities of topics in documents.
-    coherence : ndarray of shape (n_topics,)
     numbers : ndarray of shape (n_topics,)
         The indices of the topics in the model.
     rank_by : {"term_score", "class_tfidf"}
@@ -39,10 +39,8 @@ class Facts(WordRanks):
     """
 
     names: list
-    counts: np.ndarray
-    tokens: np.ndarray
+    rows: Any
     doc_topic: np.ndarray
-    coherence: np.ndarray
     numbers: np.ndarray
     rank_by: str = "term_score"
     labels: list | None = None
@@ -50,21 +48,28 @@ class Facts(WordRanks):
     def summary(self):
         """Return the part of the page's data that describes the topics."""
         return {
-            "n_documents": len(self.tokens),
-            "n_tokens": round(float(self.tokens.sum())),
+            "n_documents": len(self.rows),
+            "n_tokens": round(float(self.rows.tokens.sum())),
             "n_features": len(self.names),
             "numbers": self.numbers.tolist(),
             "rank_by": self.rank_by,
             "labels": [self.label(k) for k in range(len(self.prevalence))],
             "prevalence": self.prevalence.round(6).tolist(),
-            "coherence": self.coherence.round(3).tolist(),
+            "coherence": self.coherence().round(3).tolist(),
         }
+
+    def coherence(self):
+        """Return the coherence of the most probable words of each topic."""
+        order = np.argsort(-self.topic_word, axis=1, kind="stable")
+        words, places = np.unique(order[:, :COHERENT_WORDS], return_inverse=True)
+        topics = list(places.reshape(len(order), -1))
+        return npmi_coherence(topics, self.rows.columns(words))
 
     def rank(self, k, rank_by):
         if rank_by != "class_tfidf":
             return super().rank(k, rank_by)
-        mean_tokens = self.tokens.sum() / len(self.prevalence)
-        return self.topic_word[k] * class_idf(self.counts, mean_tokens)
+        mean_tokens = self.rows.tokens.sum() / len(self.prevalence)
+        return self.topic_word[k] * class_idf(self.rows.counts, mean_tokens)
 
     def topics_given(self, words):
         """Return the probabilities of topics given words, (n_words, n_topics)."""
@@ -87,8 +92,6 @@ class Facts(WordRanks):
 
 
 # -- kinds of models -------------------------------------------------------------------
-#: Number of words of a topic whose coherence is computed.
-COHERENT_WORDS = 10
 #: Topics of a word with a smaller probability are left out, except for the most
 #: probable topic.
 LEAST_PROBABILITY = 0.1
@@ -140,7 +143,7 @@ class LDAInterface:
         chosen = words.concentration[numbers], words.occurs[numbers]
         doc_topic = np.asarray(self._doc_topic(X))[:, numbers]
         prevalence = self._prevalence(X, rows, doc_topic, numbers)
-        return _facts(names, rows, *chosen, doc_topic, prevalence, numbers)
+        return Facts(*chosen, prevalence, names, rows, doc_topic, numbers)
 
     def _doc_topic(self, X):
         return self._estimator.transform(X)
@@ -212,8 +215,8 @@ class ClusterInterface(MixtureInterface):
         lacking = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + lacking / len(filled)
         prevalence = topic_shares(memberships, rows.tokens)
-        values = counts, occurs, memberships, prevalence, filled, "class_tfidf"
-        return _facts(names, rows, *values)
+        words = counts, occurs, prevalence, names
+        return Facts(*words, rows, memberships, filled, "class_tfidf")
 
     def _memberships(self):
         if hasattr(self._estimator, "predict_proba"):
@@ -230,27 +233,6 @@ def count_words(X):
     X.eliminate_zeros()
     pairs = zip(X.indices.tolist(), X.data.tolist(), strict=True)
     return [dict(itertools.islice(pairs, n)) for n in np.diff(X.indptr).tolist()]
-
-
-def _facts(
-    names, rows, concentration, occurs, doc_topic, prevalence, numbers, *rank_by
-):
-    mean = concentration / concentration.sum(axis=1, keepdims=True)
-    topics = np.argsort(-mean, axis=1, kind="stable")[:, :COHERENT_WORDS]
-    words, places = np.unique(topics, return_inverse=True)
-    coherence = npmi_coherence(list(places.reshape(topics.shape)), rows.columns(words))
-    return Facts(
-        concentration,
-        occurs,
-        prevalence,
-        names,
-        rows.counts,
-        rows.tokens,
-        doc_topic,
-        coherence,
-        numbers,
-        *rank_by,
-    )
 
 
 def _word_names(estimator, feature_names, rows):

@@ -34,11 +34,11 @@ def word_tables(facts, n_words):
         TF-IDF.
     """
     chosen = _top_words(facts, n_words)
-    frequent = np.argsort(-facts.counts, kind="stable")[:MOST_WORDS]
+    frequent = np.argsort(-facts.rows.counts, kind="stable")[:MOST_WORDS]
     known = np.unique(np.concatenate([frequent, *chosen]))
     return {
         "words": [facts.names[v] for v in known],
-        "counts": [round(float(count), 1) for count in facts.counts[known]],
+        "counts": [round(float(count), 1) for count in facts.rows.counts[known]],
         "topics_of_words": _topics_of_words(facts, known),
         "words_of_topics": [
             _interleave(
@@ -82,7 +82,7 @@ def line_table(facts, dates):
     """Return the topics' shares over dates or numbers; None if there are no dates."""
     if dates is None:
         return None
-    shares, places = topic_shares(facts.doc_topic, facts.tokens, dates)
+    shares, places = topic_shares(facts.doc_topic, facts.rows.tokens, dates)
     if len(places) == 0:
         return None
     labels, are_dates = places, places.dtype.kind == "M"
@@ -101,8 +101,8 @@ def group_table(facts, groups):
     """Return the topics' shares by group, largest group first; None without groups."""
     if groups is None:
         return None
-    names, sizes, order = largest_groups(groups, facts.tokens)
-    shares, _ = topic_shares(facts.doc_topic, facts.tokens, groups.astype(str))
+    names, sizes, order = largest_groups(groups, facts.rows.tokens)
+    shares, _ = topic_shares(facts.doc_topic, facts.rows.tokens, groups.astype(str))
     return {
         "names": names[order].tolist(),
         "n_tokens": sizes[order].round(1).tolist(),

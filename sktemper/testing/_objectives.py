@@ -309,8 +309,7 @@ LADDER = np.array([1.0, 0.8, 0.6, 0.4, 0.2])
 def check_log_partition_is_zero_at_one(case):
     """Log C(1) = 0, and log C is finite and convex."""
     case.require("log_partitions")
-    random = np.random.default_rng(0)
-    values = case.model.log_partition(LADDER, case.hyper, random, None, 4)
+    values = case.model.log_partition(LADDER, case.hyper, case.random, None, 4)
     _check_log_partition(case, values, "log_partition")
 
 
@@ -330,9 +329,8 @@ def check_current_partition_is_zero_at_one(case):
 def check_complete_partition_is_zero_at_one(case):
     """The same for both log C that have the local variables of a sample."""
     case.require("complete_partitions")
-    random = np.random.default_rng(0)
     values = case.model.complete_partition(
-        LADDER, case.hyper, random, None, case.n_rows
+        LADDER, case.hyper, case.random, None, case.n_rows
     )
     _check_log_partition(case, values, "complete_partition")
     _check_current(case, "complete_current")
