@@ -135,7 +135,9 @@ class LDAInterface:
 
     def facts(self, X, rows, feature_names):
         """Return the `Facts` of the topics that are not empty."""
-        names = _word_names(self._estimator, feature_names, rows)
+        if feature_names is None:
+            feature_names = self._estimator._names()
+        names = _as_texts(feature_names, rows)
         words = self._estimator._words_of_topics()
         numbers = np.flatnonzero(words.occurs.any(axis=1))
         if not len(numbers):
@@ -154,7 +156,7 @@ class LDAInterface:
 
     def word_topics(self, X, facts):
         """Return a dict for each document: for each word, its topics' probabilities."""
-        numbers = _places_as_names(facts.names)
+        numbers = list(map(str, range(len(facts.names))))
         table = self._estimator.explain(X, numbers, min_probability=LEAST_PROBABILITY)
         found = [{} for _ in range(X.shape[0])]
         fields = (table[name] for name in ("document", "word", "topic", "probability"))
@@ -199,8 +201,8 @@ class ClusterInterface(MixtureInterface):
     def facts(self, X, rows, feature_names):
         """Return the `Facts` of the clusters that have documents."""
         if feature_names is None:
-            feature_names = getattr(X, "columns", None)
-        names = _word_names(None, feature_names, rows)
+            feature_names = getattr(X, "columns", range(len(rows.counts)))
+        names = _as_texts(feature_names, rows)
         memberships = self._memberships()
         if len(memberships) != len(rows):
             raise ValueError(
@@ -235,15 +237,5 @@ def count_words(X):
     return [dict(itertools.islice(pairs, n)) for n in np.diff(X.indptr).tolist()]
 
 
-def _word_names(estimator, feature_names, rows):
-    """Return ``feature_names``, the names of the training data, or column indices."""
-    n_features = len(rows.counts)
-    if feature_names is None:
-        feature_names = getattr(
-            estimator, "feature_names_in_", _places_as_names(range(n_features))
-        )
-    return [str(name) for name in check_names(feature_names, n_features)]
-
-
-def _places_as_names(names):
-    return [str(v) for v in range(len(names))]
+def _as_texts(feature_names, rows):
+    return [str(name) for name in check_names(feature_names, len(rows.counts))]
