@@ -482,19 +482,17 @@ class _Ladder(Tempering):
             b, log_prior, partition, probabilities, settings=self._settings()
         )
 
-    def _log_prior(self, inverse_temperatures):
-        n_temperatures = len(inverse_temperatures)
+    def _log_prior(self, b):
         if self.temperature_prior is None:
-            return np.full(n_temperatures, -np.log(n_temperatures))
+            return np.full(len(b), -np.log(len(b)))
         with np.errstate(divide="ignore"):
-            return np.log(self._weights("temperature_prior", inverse_temperatures))
+            return np.log(self._weights("temperature_prior", b))
 
     def _weights(self, name, inverse_temperatures):
         """Return the probabilities of temperatures that a parameter stands for."""
         given, n_temperatures = getattr(self, name), len(inverse_temperatures)
         if hasattr(given, "cdf"):
-            weights = _discretised(given, inverse_temperatures, name)
-            return weights / weights.sum()
+            return _discretised(given, inverse_temperatures, name)
         weights = checked_floats(given, name, ensure_non_negative=True)
         if weights.shape != (n_temperatures,) or not weights.sum() > 0:
             raise ValueError(
@@ -505,7 +503,7 @@ class _Ladder(Tempering):
 
 
 def _discretised(distribution, inverse_temperatures, name):
-    """Return the mass of a distribution on (0, 1] near each point of a ladder.
+    """Return the share of a distribution on (0, 1] near each point of a ladder.
 
     The inverse temperatures decrease from 1.
     """
@@ -530,7 +528,7 @@ def _discretised(distribution, inverse_temperatures, name):
             f"{name}, a distribution of the inverse temperature 1/T, has no "
             "mass on (0, 1]."
         )
-    return mass
+    return mass / mass.sum()
 
 
 # -- one temperature for all samples ---------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp, psi, softmax
+from sklearn.utils import gen_batches
 
 from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
@@ -95,8 +96,7 @@ def complete_scores(block, prepared, gamma, power):
     document = np.repeat(np.arange(len(gamma)), np.diff(block.starts))
     power = np.broadcast_to(power, len(gamma))[document, None]
     scores, step = np.zeros(len(document)), max(1, ENTRIES_AT_ONCE // gamma.shape[1])
-    for start in range(0, len(document), step):
-        some = slice(start, start + step)
+    for some in gen_batches(len(document), step):
         logs = theta[document[some]] + topics[block.slots[some]]
         scores[some] = (softmax(power[some] * logs, axis=1) * logs).sum(axis=1)
     return np.bincount(document, block.counts * scores, len(gamma))

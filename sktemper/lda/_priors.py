@@ -243,17 +243,12 @@ def best_prior(problem, state):
     tokens = sum(gamma.sum(axis=0, dtype=np.float64) for gamma in gammas)
     tokens = tokens - len(rows) * trained
     share = np.maximum(tokens / tokens.sum(), LEAST_SHARE / len(trained))
-    best, best_score = trained, _completion(problem, state, trained, rows)
-    shape = trained / total
+    candidates, shape = [trained], trained / total
     for asymmetry in ASYMMETRIES:
         if asymmetry:
             shape = share**asymmetry / (share**asymmetry).sum()
-        for multiple in MULTIPLES:
-            prior = total * multiple * shape
-            score = _completion(problem, state, prior, rows)
-            if score > best_score:
-                best, best_score = prior, score
-    return np.array(best)
+        candidates += [total * multiple * shape for multiple in MULTIPLES]
+    return np.array(max(candidates, key=lambda p: _completion(problem, state, p, rows)))
 
 
 def _completion(problem, state, prior, rows):
