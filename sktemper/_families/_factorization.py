@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from .._contract import ConjugateModel, Powers, Stopped, all_finite, tenth_of_rows
 from .._simd.room import Room
 from .._utils._cache import LastCall
-from ._gaussian import Moments, least_eigenvalue, packed_fisher_product
+from ._gaussian import Moments, packed_fisher_product
 from ._kernels import gaussians
 
 
@@ -286,10 +286,6 @@ class FactorizationModel(ConjugateModel):
             and items.table.dtype == self.dtype
             and all_finite(items.table, items.means, shared, prepared.hyper)
         )
-
-    def is_valid(self, globals_):
-        natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
-        return bool(least_eigenvalue(natural, self.n_own) > 0)
 
     def fisher_product(self, globals_, vector):
         means, covariances = self.items(globals_).means, self.covariances(globals_)

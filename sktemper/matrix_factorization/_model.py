@@ -367,6 +367,10 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         least = least_eigenvalue(target, self.n_own, globals_)  # relative to globals_
         return math.inf if least > 0 else 1 / (1 - least)
 
+    def is_valid(self, globals_):
+        natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
+        return bool(least_eigenvalue(natural, self.n_own) > 0)
+
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         counts = hyper.item_counts + statistics.item_counts
         hyper = hyper._replace(item_counts=counts)
