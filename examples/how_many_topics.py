@@ -19,7 +19,6 @@ import argparse
 import itertools
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedLDA
@@ -108,7 +107,8 @@ def look(X, arguments):
 def fit_halves(lda, X, seed):
     """Return fits to two random halves of the documents, with the settings of a fit."""
     order = np.random.default_rng(seed).permutation(X.shape[0])
-    return [clone(lda).fit(X[rows]) for rows in np.array_split(order, 2)]
+    options = lda.get_params()
+    return [AnnealedLDA(**options).fit(X[rows]) for rows in np.array_split(order, 2)]
 
 
 def fewest_within_one_standard_error(results):

@@ -580,9 +580,8 @@ class Problem:
     def counted(self):
         """The rows of `sample` whose weight is not 0, which determine "auto"."""
         X, weight = self.sample
-        if weight is None or weight.all() or not weight.any():
-            return X
-        return X[weight > 0]
+        are_all = weight is None or weight.all() or not weight.any()
+        return X if are_all else X[weight > 0]
 
     def initial_globals(self, random, hyper):
         """Return the global parameters of a start."""

@@ -113,7 +113,11 @@ MOST_VALUES = 2**21
 
 
 class KernelAscent(Ascent):
-    """Steps by a kernel, in one call; a subclass defines `_take_steps`."""
+    """Steps by a kernel, in one call.
+
+    A subclass defines ``_take_steps(steps)``, which calls the kernel with the arguments
+    of `set_steps`, and returns the status, ``n_done`` and ``before``, see `Ascent.run`.
+    """
 
     #: Number of rows of the bounds that `run` returns.
     n_bounds = 2
@@ -136,13 +140,6 @@ class KernelAscent(Ascent):
         if status == self.STOPPED:
             raise Stopped
         return status, n_done, before, bounds
-
-    def _take_steps(self, steps):
-        """Call the kernel with the arguments of `set_steps`.
-
-        Returns the status, ``n_done`` and ``before``, see `Ascent.run`.
-        """
-        raise NotImplementedError
 
 
 class ProductAscent(KernelAscent):

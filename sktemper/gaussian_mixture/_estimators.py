@@ -311,8 +311,9 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         if statistic == "sample":
             state, model = self._state(), self._fitted_model()
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-            block = model.take(rows, slice(None))
-            block = model.complete(block, *state.parameters, seed)
+            block = model.complete(
+                model.take(rows, slice(None)), *state.parameters, seed
+            )
             return getattr(block, "rows", block)  # not scores in a subspace
         filled = rows.astype(np.float64)
         for some, known in rows_by_pattern(rows):
