@@ -79,7 +79,7 @@ numpydoc_validation_exclude = {
     r"^sktemper\.(?:moves\.Proposal|schedules\.(?:Clock|Plan))$",
     # results, whose attributes are documented
     r"^sktemper\.inspection\.(?:TopicRegression|WordContrasts)$",
-    r"^sktemper\.model_selection\.LikelihoodRatioTest$",
+    r"^sktemper\.model_selection\.(?:LikelihoodRatioTest|TemperaturePath)$",
 }
 
 # -- the gallery -----------------------------------------------------------------------

@@ -573,13 +573,12 @@ class GlobalTempering(_Ladder):
     n_samples : int, default=8
         Number of draws from which log C is estimated, as a quenched mean; more if T
         without a cap varies between seeds.
-    log_partition : {"quenched", "map", "complete"}, array-like or callable, \
-            default="quenched"
-        Log C per observation: the mean over draws, or its value at the prior's mode
-        ("map", section A.2 of [1]_), or for LDA the mean over draws of the sum over
-        words and their topics, which ``score="complete"`` needs ("complete", equation 3
-        of [1]_), or your own numbers of shape (n_temperatures,), or a function that
-        returns them for an array of inverse temperatures.
+    log_partition : str, array-like or callable, default="quenched"
+        Log C per observation: the mean over draws ("quenched"), or its value at the
+        prior's mode ("map", section A.2 of [1]_), or for LDA the mean over draws of the
+        sum over words and their topics, which ``score="complete"`` needs ("complete",
+        equation 3 of [1]_), or your own numbers of shape (n_temperatures,), or a
+        function that returns them for an array of inverse temperatures.
     score : {"predictive", "complete"}, default="predictive"
         The score S: with local variables integrated out, if the model can, or E log
         p(x, z), equation 9 of [1]_, with which T of topics stays high.  A fit warns if
@@ -758,11 +757,10 @@ class LocalTempering(_Ladder):
         0.05) for LDA.
     n_samples : int, default=8
         Number of draws for log C, as in `GlobalTempering`.
-    log_partition : {"quenched", "current", "complete"}, array-like or callable, \
-            default="quenched"
-        Log C, as in `GlobalTempering`, or of each sample at the current model: over
-        values ("current"), which takes as long as to score all values, or for LDA over
-        words and their topics ("complete", equation 10 of [1]_).
+    log_partition : str, array-like or callable, default="quenched"
+        Log C, as in `GlobalTempering` ("quenched"), or of each sample at the current
+        model: over values ("current"), which takes as long as to score all values, or
+        for LDA over words and their topics ("complete", equation 10 of [1]_).
     score : {"predictive", "complete"}, default="predictive"
         The score, as in `GlobalTempering`.
     n_alternations : int, default=2
