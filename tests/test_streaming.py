@@ -80,7 +80,8 @@ def test_rows_without_weight_choose_neither_batches_nor_temperatures(doc_length)
         fits.append(clone(lda).fit(X, sample_weight=weight))
     assert repr(fits[0].schedule_) == repr(fits[1].schedule_)
     assert fits[0].n_batch_iter_ == fits[1].n_batch_iter_
-    np.testing.assert_array_equal(fits[0].components_, fits[1].components_)
+    # long rows are computed in other groups, which rounds sums in float32 otherwise
+    np.testing.assert_allclose(*(fit.components_ for fit in fits), rtol=1e-5)
 
 
 def test_batches_of_a_stream_after_a_smaller_fit(counts):
