@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import betaln, gammaln, polygamma, psi
 
 from .._simd import special
+from .._utils._linalg import canonical
 from .._utils._tasks import run_shared
 from .._utils._typing import SparseMatrix
 from ._dirichlet import log_gamma_draws
@@ -269,9 +270,7 @@ class MultinomialFamily(DirichletFamily):
         block = rows
         if not sparse.issparse(rows):
             block = sparse.csr_array(np.asarray(rows, dtype=np.float64))
-        if not block.has_canonical_format:
-            block = block.astype(np.float64)  # a sum may exceed the dtype of X
-            block.sum_duplicates()
+        block = canonical(block, np.float64)
         parts = block.data.astype(np.float64), block.indices, block.indptr
         return sparse.csr_array(parts, shape=block.shape)
 

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._utils._linalg import canonical
 from .._utils._validation import check_distinct, check_sparse, check_unmasked
 
 
@@ -18,10 +19,7 @@ def as_entries(X, name="X", dtype="numeric", distinct=False):
         X = check_array(check_sparse(X), accept_sparse="csr", input_name=name)
         if distinct:
             check_distinct(given, X, name)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
+        return canonical(X)
     check_unmasked(X, name)
     options = {"dtype": dtype, "ensure_all_finite": "allow-nan"}
     X = check_array(X, input_name=name, **options)

@@ -118,6 +118,17 @@ def sparse_rows(X, rows):
     return type(X)((values, columns, starts), shape=shape)
 
 
+def canonical(X, dtype=None):
+    """Return a matrix whose entries are sorted and distinct; ``X`` is not changed.
+
+    ``dtype`` is the type in which entries are added, as a sum may exceed that of ``X``.
+    """
+    if not X.has_canonical_format:
+        X = X.copy() if dtype is None else X.astype(dtype)
+        X.sum_duplicates()
+    return X
+
+
 def entries_of_rows(X, rows):
     """Return the arrays of ``X[rows]``; a slice returns views of columns and values.
 

@@ -33,6 +33,7 @@ from .._families._family import dense
 from .._families._wide_mixture import WideMixtureModel
 from .._utils._arguments import concentrations_of
 from .._utils._cache import LastCall
+from .._utils._linalg import canonical
 
 # -- estimation of the prior of words from documents -----------------------------------
 #: Smallest concentration of "auto"; the largest is 1, that of a uniform prior.
@@ -478,9 +479,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
 
     def moments_of_entries(self, X):
         """Return indicators of stored values, minus the indicators of the value 0."""
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = canonical(X)
         threshold = self.family.threshold
         pairs = np.stack([X.data > threshold, X.data <= threshold], axis=-1)
         places = 2 * np.repeat(X.indices, 2)

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 
 from .._engine._data import matrices_of
 from .._utils._arguments import is_number, positive_int, refuse
+from .._utils._linalg import canonical
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import checked_floats
@@ -39,9 +40,7 @@ def positive(value, name, shapes):
 
 def check_samplable(X):
     """Raise if the topics of tokens cannot be drawn one by one."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.astype(np.float64)  # a sum may exceed the dtype of X
-        X.sum_duplicates()
+    X = canonical(X, np.float64) if sparse.issparse(X) else X
     counts = X.data if sparse.issparse(X) else X
     if counts.dtype.kind == "f" and (counts != np.rint(counts)).any():
         raise ValueError(

@@ -13,7 +13,7 @@ from scipy.special import gammaln, psi
 from .._families._factorization import EntriesMixin, EntryStatistics
 from .._families._gaussian import GaussianPrior
 from .._simd.room import zeros
-from .._utils._linalg import sparse_rows
+from .._utils._linalg import canonical, sparse_rows
 from . import _kernels
 
 # -- gamma posteriors of the noise precisions of users ---------------------------------
@@ -208,10 +208,7 @@ class RatingStatistics(EntryStatistics):
 def ratings_of(X, rows, n_features, dtype):
     """Return ``X[rows]`` as `Ratings`, from a sparse matrix or an array with NaN."""
     if sparse.issparse(X):
-        block = sparse_rows(X, rows)
-        if not block.has_canonical_format:
-            block = block.astype(dtype)  # a sum may not fit the dtype of X
-            block.sum_duplicates()
+        block = canonical(sparse_rows(X, rows), dtype)
         starts, items, values = block.indptr, block.indices, block.data
         if len(items) and not 0 <= items.min() <= items.max() < n_features:
             raise ValueError(
