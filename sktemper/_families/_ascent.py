@@ -61,7 +61,7 @@ class MixtureAscent(Ascent):
                 is_judged = not (flag & self.KEEPS_ON or math.isnan(now - before))
                 if is_judged and is_given_up(limits, before, now, n_left - number):
                     return self.GIVEN_UP, n_done, before, bounds
-                self._step(step.statistics, scale, Powers(*power), 1.0)
+                self._step(step.statistics, scale, Powers(*power))
                 self.local = step.local_parameters
             except (IllDefined, np.linalg.LinAlgError) as error:
                 self._error = error if isinstance(error, IllDefined) else IllDefined()
@@ -87,12 +87,12 @@ class MixtureAscent(Ascent):
             raise IllDefined()
         return step
 
-    def _step(self, statistics, scale, powers, rate):
+    def _step(self, statistics, scale, powers):
         """Take a step, completely or not at all."""
         model, (globals_, hyper) = self.model, self._state
         with np.errstate(over="ignore", invalid="ignore"):
-            hyper = model.update_hyper(hyper, globals_, statistics, scale, rate, powers)
-            globals_ = model.step(globals_, statistics, scale, powers, rate, hyper)
+            hyper = model.update_hyper(hyper, globals_, statistics, scale, 1.0, powers)
+            globals_ = model.step(globals_, statistics, scale, powers, 1.0, hyper)
         self._prepared = prepared_of(model, globals_, hyper)
         self._state = globals_, hyper
 
