@@ -42,6 +42,16 @@ from ._utils._typing import (
     SparseMatrix,
 )
 
+__all__ = [
+    "TemperaturePath",
+    "bootstrap_lrt",
+    "bootstrap_n_components",
+    "bootstrap_profiles",
+    "log_evidence",
+    "temperature_path",
+    "train_test_split_entries",
+]
+
 # -- bootstrap of mixtures: profiles of classes, and the number of classes -------
 #: Number of starts of the fit that defines the null hypothesis.
 STARTS_OF_NULL = 20
@@ -739,7 +749,7 @@ def _rows_of_level(rows, weight, number, seed):
     """
     share, n_rows = 0.5**number, len(rows)
     # two levels later, the likelihood of the same number of rows has the power 1
-    n_drawn = min(n_rows, max(int(2**2 * share * n_rows), 2 * MOST_EVIDENCE))
+    n_drawn = min(n_rows, max(int(4 * share * n_rows), 2 * MOST_EVIDENCE))
     drawn = np.random.default_rng(seed).permutation(n_rows)[:n_drawn]
     drawn.sort()
     return rows[drawn], share * weight.sum() / weight[drawn].sum(), seed
@@ -776,17 +786,6 @@ def _agreement(one, other, weight):
 
 
 # -- splits of users' items ------------------------------------------------------------
-__all__ = [
-    "TemperaturePath",
-    "bootstrap_lrt",
-    "bootstrap_n_components",
-    "bootstrap_profiles",
-    "log_evidence",
-    "temperature_path",
-    "train_test_split_entries",
-]
-
-
 @check_arguments(
     X=["array-like", "sparse matrix"],
     test_size=[

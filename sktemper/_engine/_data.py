@@ -577,7 +577,7 @@ class Problem:
         return X, None if weight is None else weight[rows]
 
     @property
-    def counted(self):
+    def rows_with_weight(self):
         """The rows of `sample` whose weight is not 0, which determine "auto"."""
         X, weight = self.sample
         are_all = weight is None or weight.all() or not weight.any()
@@ -622,7 +622,7 @@ class Problem:
         critical = None
         if tempering.has_critical_temperatures:
             critical = self.critical_temperatures(hyper)
-        return self.model.auto_temperature(hyper, self.counted), critical
+        return self.model.auto_temperature(hyper, self.rows_with_weight), critical
 
     def on(self, rows):
         return replace(self, rows=rows)

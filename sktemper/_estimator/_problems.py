@@ -31,7 +31,7 @@ from ..tempering import Untempered
 from ._choices import choices_of, choose
 
 #: Moves of fits to a power of the likelihood.
-FEW = SplitMergeMoves(patience=3)
+FEW_MOVES = SplitMergeMoves(patience=3)
 
 
 class ReadyModel:
@@ -376,7 +376,9 @@ def tempered_fits(estimator, X, sample_weight):
     """
     data = valid_data(estimator, X)
     weight = valid_weights(estimator, data, sample_weight)
-    training = training_settings(estimator)._replace(tempering=Untempered(), moves=FEW)
+    training = training_settings(estimator)._replace(
+        tempering=Untempered(), moves=FEW_MOVES
+    )
 
     def fitted(rows, power, seed):
         model, part = estimator._new_model(), data

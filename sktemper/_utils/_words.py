@@ -20,7 +20,7 @@ PRIOR_TOKENS = 1.0
 #: Largest share of the tokens of some texts without a column that is no reason to warn.
 MOST_UNKNOWN = 0.05
 #: Probability that the rate of a word is above the one at which topics are compared.
-ABOVE = 0.05
+UPPER_TAIL = 0.05
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class WordRanks:
         mean = self.topic_word
         totals = self.concentration.sum(axis=1, keepdims=True)
         spread = np.sqrt(mean * (1.0 - mean) / (totals + 1.0))
-        log_upper = np.log(mean + ndtri(1.0 - ABOVE) * spread)
+        log_upper = np.log(mean + ndtri(1.0 - UPPER_TAIL) * spread)
         return mean * (log_upper - log_upper.mean(axis=0))
 
     def log_lift(self, k):
@@ -194,8 +194,8 @@ def check_documents(documents, n_rows):
     return documents
 
 
-def made_labels(labeller, words, weights, documents, n_texts):
-    """Return the labels that a function makes of words and texts of each topic.
+def name_topics(labeller, words, weights, documents, n_texts):
+    """Return the label that a function gives each topic, from its words and texts.
 
     Texts are the ``n_texts`` documents with the largest positive weights of a topic,
     the largest first.

@@ -63,7 +63,7 @@ from .._utils._words import (
     TopWordsMixin,
     WordRanks,
     check_documents,
-    made_labels,
+    name_topics,
 )
 from ..model import Powers, Request
 from ..noise import GradientNoise
@@ -925,7 +925,7 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
             documents = check_documents(documents, len(weights))
         if labeller is not None:
             given = [names[own] for own in lists], weights, documents, n_words
-            columns["label"] = np.array(made_labels(labeller, *given))[topic]
+            columns["label"] = np.array(name_topics(labeller, *given))[topic]
         return data_frame(output, columns)
 
     def top_documents(

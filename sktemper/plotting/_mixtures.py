@@ -502,7 +502,7 @@ class TemperaturePathDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **bar_kw: Any) -> Self:
         """Draw the bars and the agreement."""
-        upper, lower = self._make_panels(ax, 2, 1, (self._WIDE, self._WIDE / 2**2))
+        upper, lower = self._make_panels(ax, 2, 1, (self._WIDE, self._WIDE / 4))
         path, places = self.path, np.arange(len(self.path.partitions_))
         kept, own = np.unique(path.labels_, return_inverse=True)
         colours, self.bars_ = topic_colours(range(len(kept))), []

@@ -16,7 +16,7 @@ from .._utils._dates import as_dates
 from .._utils._extras import missing_packages
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
-from .._utils._words import check_documents, made_labels
+from .._utils._words import check_documents, name_topics
 from ._documents import ShownTexts, shown_documents
 from ._figures import line_figure, map_figure
 from ._models import MOST_IN_LABEL, find_interface
@@ -238,7 +238,7 @@ def topic_report(
     if labeller is not None:
         words = [facts.words(k, MOST_IN_LABEL) for k in range(len(facts.numbers))]
         given = words, facts.doc_topic, documents
-        facts = replace(facts, labels=made_labels(labeller, *given, n_documents))
+        facts = replace(facts, labels=name_topics(labeller, *given, n_documents))
     data = {
         "title": str(title),
         "n_words": n_words,

@@ -16,7 +16,7 @@ from .._utils._words import (
     check_documents,
     check_names,
     class_idf,
-    made_labels,
+    name_topics,
 )
 
 #: Columns of the table by which words may be ranked.
@@ -186,7 +186,7 @@ def cluster_words(
     }
     if labeller is not None:
         weights = sparse.csc_array(_memberships(memberships))[:, filled]
-        labels = made_labels(labeller, names[order], weights, documents, n_words)
+        labels = name_topics(labeller, names[order], weights, documents, n_words)
         table["label"] = np.repeat(labels, n_words)
     return data_frame(output, table)
 
