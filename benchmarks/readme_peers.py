@@ -1,7 +1,7 @@
 """Topics of this package and of other packages: the table of README.md.
 
     python benchmarks/readme_peers.py --seeds 3
-    python benchmarks/readme_peers.py --stages changes
+    python benchmarks/readme_peers.py --stages stability
 
 The stages, see `stages.py`, are in ``benchmarks/results/readme_peers``, and the report
 is ``benchmarks/results/readme_peers.md``.  All packages have the same priors and fit in
@@ -18,6 +18,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 import argparse
 import functools
 import importlib.util
+import itertools
 from importlib import metadata
 
 import numpy as np
@@ -25,19 +26,20 @@ from corpora import tomotopy_lda, tomotopy_topics
 from scipy.optimize import linear_sum_assignment
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import normalize
 from stages import add_arguments, head_of, run, spread, timed
 
 from sktemper import AnnealedLDA, TemperedLDA
-from sktemper.datasets import load_debian_descriptions, load_python_changes
+from sktemper.datasets import load_debian_descriptions
 from sktemper.metrics import completion_log_likelihood, npmi_coherence, topic_diversity
 
-ALPHA, ETA, PASSES, SWEEPS = 0.05, 0.1, 10, 100
+N_TOPICS, ALPHA, ETA, PASSES, SWEEPS = 50, 0.05, 0.1, 10, 100
 PEERS = [name for name in ("gensim", "tomotopy") if importlib.util.find_spec(name)]
-#: Numbers of words of a topic for coherence and for the table of words, and number of
-#: topics in this table.
-N_WORDS, N_SHOWN, SHOWN_TOPICS = 10, 4, 10
+#: Numbers of words of a topic for coherence and for diversity.
+N_WORDS, N_DIVERSE = 10, 25
+#: The cosine above which two topics are alike.
+SIMILAR = 0.8
 
 
 # -- contestants: functions of the counts, the number of topics and the seed -----------
@@ -111,40 +113,62 @@ CONTESTANTS = {
 }
 
 
-def fitted(data, K, n_diverse, name, seed):
-    """Return the figures of topics, and their first words, most frequent ones first."""
-    X, X_test, words = data()
+@functools.cache
+def debian():
+    debian = load_debian_descriptions()
+    X, X_test = train_test_split(debian.data, test_size=0.1, random_state=0)
+    return X, X_test, np.array(debian.feature_names)
+
+
+@functools.cache
+def fitted(name, seed, half=None):
+    """Return the CPU seconds and the topics of a fit to all texts or to a half."""
+    X = debian()[0] if half is None else debian()[0][half::2]
     function, parameters = CONTESTANTS[name]
-    seconds, topics = timed(lambda: function(X, K, seed, **parameters))
+    return timed(lambda: function(X, N_TOPICS, seed, **parameters))
+
+
+def planned(options, measured, names):
+    """Yield the keys and the functions of the measurements."""
+    for name in names:
+        if name.partition(",")[0] not in {"gensim", "tomotopy"} - {*PEERS}:
+            yield {"contestant": name}, functools.partial(measured, options, name)
+
+
+# -- scores ----------------------------------------------------------------------------
+
+
+def descriptions(options):
+    """50 topics of 46,970 descriptions, scored on 5,219 others."""
+    return planned(options, scored, CONTESTANTS)
+
+
+def scored(options, name):
+    return [_scores(name, seed) for seed in range(options.seeds or 3)]
+
+
+def _scores(name, seed):
+    seconds, topics = fitted(name, seed)
+    X_test = debian()[1]
     # topics are pseudo-counts
-    judge = LatentDirichletAllocation(K, doc_topic_prior=ALPHA, topic_word_prior=ETA)
+    judge = LatentDirichletAllocation(
+        N_TOPICS, doc_topic_prior=ALPHA, topic_word_prior=ETA
+    )
     judge.partial_fit(X_test[:2])
     judge.components_ = topics.astype(np.float64)
     totals = judge.components_.sum(axis=1, keepdims=True)
     judge.exp_dirichlet_component_ = np.exp(psi(judge.components_) - psi(totals))
-    first = np.argsort(-topics, axis=1, kind="stable")[:, :n_diverse]
-    frequency = np.asarray(X.sum(axis=0)).ravel()[first[:, :N_WORDS]].sum(axis=1)
-    ranked = first[np.argsort(-frequency, kind="stable"), :N_WORDS]
+    first = np.argsort(-topics, axis=1, kind="stable")[:, :N_DIVERSE]
     return {
+        "seed": seed,
         "score": completion_log_likelihood(judge, X_test),
         "coherence": npmi_coherence(first[:, :N_WORDS].tolist(), X_test).mean(),
-        "diversity": topic_diversity(first, n_words=n_diverse),
+        "diversity": topic_diversity(first, n_words=N_DIVERSE),
         "CPU s": seconds,
-        "words": "; ".join(" ".join(words[topic]) for topic in ranked),
     }
 
 
-def planned(options, data, K, n_diverse, names):
-    """Yield the keys and the functions of the fits to a corpus."""
-    for seed in range(options.seeds or 3):
-        for name in names:
-            if name.partition(",")[0] in {"gensim", "tomotopy"} - {*PEERS}:
-                continue
-            given = data, K, n_diverse, name, seed
-            yield {"contestant": name, "seed": seed}, functools.partial(fitted, *given)
-
-
-def table_of(frame):
+def table_of_scores(frame):
     """Yield the lines of a table of means, with standard errors of the score."""
     yield "| | held-out nats per token | NPMI coherence | diversity | CPU seconds |"
     yield "|---|---:|---:|---:|---:|"
@@ -156,62 +180,50 @@ def table_of(frame):
         )
 
 
-# -- descriptions of packages ----------------------------------------------------------
+# -- stability -------------------------------------------------------------------------
 
 
-@functools.cache
-def debian():
-    debian = load_debian_descriptions()
-    X, X_test = train_test_split(debian.data, test_size=0.1, random_state=0)
-    return X, X_test, np.array(debian.feature_names)
+def stability(options):
+    """Share of the 50 topics that recur in another fit.
 
-
-def descriptions(options):
-    """50 topics of 46,970 descriptions, scored on 5,219 others."""
-    return planned(options, debian, 50, 25, CONTESTANTS)
-
-
-# -- changes of Python -----------------------------------------------------------------
-
-
-@functools.cache
-def python():
-    texts = load_python_changes().data["text"].to_numpy()
-    train, test = train_test_split(texts, test_size=0.3, random_state=0)
-    vectorizer = CountVectorizer(stop_words="english", min_df=5, max_df=0.3)
-    X = vectorizer.fit_transform(train)
-    return X, vectorizer.transform(test), vectorizer.get_feature_names_out()
-
-
-def changes(options):
-    """30 topics of 70 % of the 11,246 changes of Python that ship with this package.
-
-    The words are the first of the ten topics with the most frequent words, of seed 0,
-    and of the most similar topic of each package.  BERTopic has no row: it needs a
-    pretrained network and PyTorch.
+    Topics are matched one to one, and one recurs if the cosine of the two vectors of
+    word probabilities is above 0.8.  Fits with other seeds have the same texts, and
+    fits to other texts are those to two disjoint halves.
     """
-    names = "`AnnealedLDA`", "tomotopy, 100 sweeps", "scikit-learn, batch"
-    return planned(options, python, 30, N_WORDS, names)
+    names = (
+        "`AnnealedLDA`",
+        "tomotopy, 100 sweeps",
+        "scikit-learn, batch",
+        "scikit-learn, online, batches of 1,000",
+    )
+    return planned(options, recurring, names)
 
 
-def table_with_words(frame):
-    """Yield the lines of the table, and of a table of similar topics."""
-    yield from table_of(frame)
-    found = frame[frame["seed"] == 0].set_index("contestant")["words"]
-    topics = [[topic.split() for topic in text.split("; ")] for text in found]
-    columns = []
-    for other in topics:
-        shared = [[len({*a} & {*b}) for b in other] for a in topics[0]]
-        matched = linear_sum_assignment(shared, maximize=True)[1][:SHOWN_TOPICS]
-        columns.append([" ".join(other[k][:N_SHOWN]) for k in matched])
-    yield from ("", f"| {' | '.join(found.index)} |", "|---" * len(found) + "|")
-    for row in zip(*columns, strict=True):
-        yield f"| {' | '.join(row)} |"
+def recurring(options, name):
+    seeds = [fitted(name, seed)[1] for seed in range(options.seeds or 3)]
+    pairs = [_recurrence(*pair) for pair in itertools.combinations(seeds, 2)]
+    halves = [
+        _recurrence(fitted(name, seed, 0)[1], fitted(name, seed, 1)[1])
+        for seed in range(options.seeds or 3)
+    ]
+    return {"other seeds": np.mean(pairs), "other texts": np.mean(halves)}
+
+
+def _recurrence(topics, others):
+    cosines = normalize(topics) @ normalize(others).T
+    return (cosines[linear_sum_assignment(-cosines)] > SIMILAR).mean()
+
+
+def table_of_stability(frame):
+    yield "| topics that recur with | another seed | other texts |"
+    yield "|---|---:|---:|"
+    for row in frame.itertuples(index=False):
+        yield f"| {row[0]} | {row[1]:.0%} | {row[2]:.0%} |"
 
 
 STAGES = {
-    "descriptions": (descriptions, "Descriptions of Debian packages", table_of),
-    "changes": (changes, "Changes of Python", table_with_words),
+    "descriptions": (descriptions, "Descriptions of packages", table_of_scores),
+    "stability": (stability, "Stability", table_of_stability),
 }
 
 

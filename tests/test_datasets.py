@@ -15,7 +15,6 @@ from sktemper.datasets import (
     load_debian_descriptions,
     load_election_survey,
     load_movielens,
-    load_python_changes,
     make_factorial_mixture,
     make_lda_documents,
     make_ratings,
@@ -65,19 +64,6 @@ def test_election_survey():
         assert (frame[name].min(), frame[name].max()) == (least, most)
     other = load_election_survey(output="polars").data
     assert other.to_dict(as_series=False) == frame.to_dict("list")
-
-
-def test_python_changes():
-    changes = load_python_changes()
-    frame = changes.data
-    assert list(frame) == ["date", "section", "text"]
-    assert len(frame) == frame["text"].str.lower().nunique() == 11_246
-    assert frame["date"].is_monotonic_increasing and frame["date"].nunique() == 106
-    assert all(f'"{name}"' in changes.DESCR for name in frame["section"].unique())
-    assert not frame["text"].str.contains(r"[Pp]atch by|gh-\d+:").any()
-    other = load_python_changes(output="polars").data
-    assert other["text"].to_list() == frame["text"].tolist()
-    assert other["date"].to_list() == frame["date"].dt.date.tolist()
 
 
 @pytest.mark.parametrize(

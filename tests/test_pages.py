@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 import warnings
 
 import pages
@@ -47,10 +48,11 @@ def all_pages():
 
 @pytest.mark.parametrize("path", list(all_pages()))
 def test_page(path, tmp_path, monkeypatch):
-    """The blocks of a page run in their order and in one namespace.
+    """The blocks of a page run in their order and in one namespace, beside doc/data.
 
     A block that needs other packages runs if they are installed.
     """
+    shutil.copytree(pages.ROOT / "doc" / "data", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}

@@ -17,6 +17,8 @@ def write(app, exception):
     end = text.index("\n```\n", text.index("topic_report(")) + 5
     code = "\n".join(BLOCK.findall(text[:end]))
     folder = (Path(app.outdir) / PAGE).parent
+    texts = "python_changes.csv.gz"
+    code = code.replace(f'"{texts}"', repr(str(Path(app.srcdir) / "data" / texts)))
     with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         exec(compile(code, PAGE, "exec"), {"__name__": "__main__"})
 

@@ -5,7 +5,6 @@ from ._corpora import (
     load_debian_descriptions,
     load_election_survey,
     load_movielens,
-    load_python_changes,
 )
 from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
 from ._ratings import interactions_matrix, ratings_matrix
@@ -25,7 +24,6 @@ __all__ = [
     "load_debian_descriptions",
     "load_election_survey",
     "load_movielens",
-    "load_python_changes",
     "make_factorial_mixture",
     "make_lda_documents",
     "make_ratings",

@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import errno
-import gzip
 import io
 import lzma
 import re
@@ -19,7 +18,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from .._utils._docstrings import completed_by
 from .._utils._frames import frame_library
 from .._utils._sklearn import csr_container
 from .._utils._typing import StrPath
@@ -119,39 +117,6 @@ def load_election_survey(*, output: Literal["pandas", "polars"] = "pandas") -> B
     with path.open("rb") as file:
         data = frame_library(output).read_csv(file)
     return Bunch(data=data, DESCR=_text("election_survey.rst"), filename=str(path))
-
-
-@completed_by(load_election_survey, "Raises")
-def load_python_changes(*, output: Literal["pandas", "polars"] = "pandas") -> Bunch:
-    """Load texts with dates: the changes of Python from 2015 to 2025.
-
-    Each of the 11,246 short texts describes a change of CPython.
-
-    Returns
-    -------
-    dataset : :class:`~sklearn.utils.Bunch`
-        Dictionary-like object, with the following attributes.
-
-        data : DataFrame of shape (11246, 3)
-            Its columns are "date", "section" and "text". The rows are sorted by date.
-        DESCR : str
-            The full description of the data set, with its licence.
-        filename : str
-            The path of the table, a compressed CSV file.
-
-    Examples
-    --------
-    >>> from sktemper.datasets import load_python_changes
-    >>> changes = load_python_changes().data
-    >>> print(changes["date"].iloc[0].date(), changes["text"].iloc[10])
-    2015-02-08 %-interpolation (aka printf) formatting added for bytes and bytearray.
-    """
-    library = frame_library(output)
-    dates = {"pandas": {"parse_dates": ["date"]}, "polars": {"try_parse_dates": True}}
-    path = _DATA / "python_changes.csv.gz"
-    with path.open("rb") as packed, gzip.open(packed) as file:
-        data = library.read_csv(file, **dates[output])
-    return Bunch(data=data, DESCR=_text("python_changes.rst"), filename=str(path))
 
 
 def _lines(name):
