@@ -110,9 +110,10 @@ def draw_clusters(figure, clusters, iris, labels):
     for label in np.unique(labels):
         named[labels == label] = np.bincount(iris.target[labels == label]).argmax()
     for species in np.unique(named):
-        x, y = iris.data[named == species, 2:].mean(axis=0)
-        ax.text(x + 1.1, y - 0.4, iris.target_names[species], weight="bold")
-    ax.set(xlim=(0.5, 8.5), xlabel=iris.feature_names[2], ylabel=iris.feature_names[3])
+        x, y = iris.data[named == species, 2:].T
+        right, low = x.max() + 0.15, np.quantile(y, 0.2)
+        ax.text(right, low, iris.target_names[species], weight="bold", va="center")
+    ax.set(xlim=(0.5, 9.3), xlabel=iris.feature_names[2], ylabel=iris.feature_names[3])
     figure.suptitle("Clusters of irises")
 
 
