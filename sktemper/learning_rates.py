@@ -1,5 +1,6 @@
 """Learning rates: the weight of the target in each step of the parameters."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -134,10 +135,22 @@ class Population(NamedTuple):
     size: float = 0.0
     # sum of the weights of the rows of the next step, in `size` too
     weight: float = 0.0
+    # weight of each row of a fit before the stream, until its statistics have it
+    share: float = 1.0
 
     def with_rows(self, weight, half_lives):
         """Return the population after more rows, and time in half-lives."""
         return Population(self.size * 2.0**-half_lives + weight, weight)
+
+    @classmethod
+    def after_fit(cls, total, rate):
+        """Return the population as if the rows had been a stream, in random order."""
+        unit = rate.unit()
+        if not isinstance(unit, float):  # the rows have no times
+            return cls(total)
+        exponent = math.log(2.0) * total / unit
+        share = -math.expm1(-exponent) / exponent
+        return cls(share * total, share=share)
 
 
 @dataclass(eq=False, repr=False)
@@ -157,6 +170,9 @@ class HalfLife(LearningRate):
     halve a weight, and the result is the posterior given n rows.  Before, earlier rows
     count less, because they were learned with worse parameters: in a stream much
     shorter than H, weights rise linearly, and their sum is half of the number of rows.
+
+    The rows of a fit before the stream have equal weights, with the sum that they would
+    have as a stream, at most H / log(2).  If H is a duration, their weights are 1.
 
     Parameters
     ----------

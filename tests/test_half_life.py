@@ -13,6 +13,7 @@ import pytest
 from fits import fitted_model
 from registry import ROWS
 from scipy import sparse
+from scipy.integrate import quad
 from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedBernoulliMixture, TemperedLDA
@@ -120,18 +121,19 @@ def test_early_rows_count_less_until_the_sum_of_weights_is_constant(
         assert weight.sum() == pytest.approx(len(X) * 11 / 20, rel=1e-5)
 
 
-def test_rows_of_a_fit_before_a_stream_have_the_weight_1():
+@pytest.mark.parametrize("fit_forgets", [True, False])
+def test_rows_of_a_fit_count_as_if_they_had_been_a_stream(fit_forgets):
     X = (np.random.default_rng(0).random((1000, 3)) < 0.5).astype(float)
-    mixture = TemperedBernoulliMixture(
-        1, tempering=None, half_life=100, renewals=None, random_state=0
-    ).fit(X)
-    learned(mixture, X[:400], chunk=50)
-    kept, size, count = 2**-0.5, (100 / np.log(2)) * -np.expm1(-10 * np.log(2)), 1000.0
-    for _ in range(8):
+    mixture = TemperedBernoulliMixture(1, tempering=None, renewals=None, random_state=0)
+    mixture.set_params(half_life=100 if fit_forgets else None).fit(X)
+    learned(mixture.set_params(half_life=100), X[:400], chunk=50)
+    size, kept = quad(lambda age: 2 ** (-age / 100), 0, 1000)[0], 2**-0.5
+    sums = size * X.mean(axis=0)
+    for start in range(0, 400, 50):
         before, size = size, kept * size + 50
-        count = kept * before / size * count + 50
-    found = mixture.concentration_[0].sum(axis=-1) - 2.0  # without the prior
-    np.testing.assert_allclose(found, count, rtol=1e-5)
+        sums = kept * before / size * sums + X[start : start + 50].sum(axis=0)
+    found = mixture.concentration_[0] - 1.0  # without the prior
+    np.testing.assert_allclose(found[:, 0], sums, rtol=1e-5)
 
 
 def test_a_batch_represents_the_weights_of_its_rows(stream):

@@ -86,7 +86,7 @@ class TrialSteps(Steps):
         IllDefined
             If the bound is not finite.
         """
-        trial, (inputs, local) = self.state, self._local_half(self.batch)
+        trial, (inputs, local) = self.state, self.local_half(self.batch)
         self._first_half = inputs, local
         if not watched or inputs.temperature != 1.0:
             return math.nan

@@ -288,7 +288,7 @@ class Steps:
         """
         begin = time.perf_counter()
         problem, state = self.problem, self.state
-        inputs, local = self._local_half(batch)
+        inputs, local = self.local_half(batch)
         with refusing_singular():
             outcome = self._outcome(batch, inputs, local)
             lower_bound = self._lower_bound(batch, inputs, local)
@@ -312,7 +312,7 @@ class Steps:
 
         return commit
 
-    def _local_half(self, batch):
+    def local_half(self, batch):
         """Return the inputs and the sum of the local steps of a batch."""
         inputs = self._inputs(batch)
         tempering = self.policies.tempering

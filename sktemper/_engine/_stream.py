@@ -216,18 +216,15 @@ def remember(problem, rate, renewals, state):
     if problem.sample_weight is not None:
         weight = np.asarray(problem.sample_weight, dtype=np.float64)
     total = float(n_rows if weight is None else weight.sum())
-    unit = rate.unit()
-    if isinstance(unit, float):  # as if the rows had been a stream
-        steady = unit / math.log(2.0)
-        total = steady * -math.expm1(-total / steady)
+    population = Population.after_fit(total, rate)
     stream = Stream(samples=n_rows, last=n_rows)
     if renewals.is_on:
         memory = _sample_of_fit(problem, renewals, weight, state.seed)
-        due = n_rows + rows_of(renewals, total)
+        due = n_rows + rows_of(renewals, population.size)
         stream = replace(stream, memory=memory, due=due)
         if len(memory) >= rows_of(renewals, 0):  # large enough for usual renewals
             stream = replace(stream, reason="schedule")
-    state.stream, state.policies.learning_rate = stream, Population(total)
+    state.stream, state.policies.learning_rate = stream, population
 
 
 def _sample_of_fit(problem, renewals, weight, seed):
@@ -268,6 +265,9 @@ def run_stream(run, tempering, times, size, hooks):
     if run.state.stream is None:
         due = min(FIRST_RENEWAL, run.policies.renewals.memory)
         run.state.stream = Stream(due=due)
+        if total := run.state.progress.total_rows:  # learned without a half-life
+            population = Population.after_fit(total, run.policies.learning_rate)
+            run.state.policies.learning_rate = population
     pieces, n_rows = _Pieces(run, tempering, times, hooks), len(run.problem.data)
     for start in range(0, n_rows, size):
         pieces.learn(slice(start, min(start + size, n_rows)))
@@ -306,6 +306,8 @@ class _Pieces:
             self._challenging = Steps(self.problem, self.policies, challenger.state)
 
     def learn(self, piece):
+        if self.state.policies.learning_rate.share < 1.0:
+            self._weigh_fit(piece)
         if self.policies.renewals.is_on:
             self._renew_if_due()
         scores, n_scored = self._scores(self._present, piece)
@@ -313,6 +315,25 @@ class _Pieces:
         total = n_scored.sum()
         score = float(scores.sum() / total) if total > 0 else math.nan
         self._step(stream, piece, score)
+
+    def _weigh_fit(self, piece):
+        """Give the statistics of a fit the weight of its rows in the stream."""
+        state, population = self.state, self.state.policies.learning_rate
+        inputs, local = self._present.local_half(
+            Batch(np.arange(piece.start, piece.stop), population.size)
+        )
+
+        def commit():
+            # without the statistics of the piece
+            state.globals_ = self.problem.model.step(
+                *(state.globals_, local.statistics, 0.0, inputs.powers),
+                *(1.0 - population.share, state.hyper),
+            )
+            state.policies.learning_rate = population._replace(share=1.0)
+            self.hooks.commit(self.run)
+
+        self.problem.workers.run_whole(commit)
+        self._start_steps()
 
     def _scores(self, steps, piece):
         """Return the scores of rows, and the number of scored observations of each."""
