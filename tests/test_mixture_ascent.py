@@ -255,7 +255,7 @@ def test_the_kernel_takes_the_steps_of_a_factorial_mixture(
 @pytest.mark.parametrize("name", CASES)
 def test_the_kernel_finds_the_splits_of_the_model(name):
     model, block, globals_, hyper = model_of(name)
-    shares, _ = model.last_shares(globals_, hyper, block)
+    shares, _ = model.last_shares(block, globals_, hyper)
     found = Search(model, hyper, block, shares, WEIGHT).parts
     model.steps_by_kernel = False
     known = Search(model, hyper, block, shares, WEIGHT).parts

@@ -391,7 +391,7 @@ class Data:
         X : ndarray or CSR
         rows : slice or ndarray of int
         """
-        return self._sample_cache.result(most, self._sample)
+        return self._sample_cache.result(self._sample, most)
 
     def _sample(self, most):
         if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):
@@ -605,7 +605,7 @@ class Problem:
             See `ConjugateModel.critical_temperatures`.  The result for the last
             ``hyper`` is cached.
         """
-        return self.critical.result(hyper, self._compute_critical_temperatures)
+        return self.critical.result(self._compute_critical_temperatures, hyper)
 
     def _compute_critical_temperatures(self, hyper):
         if self.model._missing("critical_temperatures"):

@@ -406,7 +406,7 @@ class _Trials:
     def _part(self, seed, number, most):
         """Return the rows of a part, their block, and their weights or None."""
 
-        def taken(_):
+        def taken(key, most):
             part, weight = self.rows, self.problem.row_weight
             if most < len(part):
                 random = generator(seed, number, Purpose.PARTS)
@@ -415,7 +415,7 @@ class _Trials:
             return part, block, None if weight is None else weight[part]
 
         key = (seed, number) if most < len(self.rows) else None
-        return self._last_part.result((key, most), taken)
+        return self._last_part.result(taken, key, most)
 
     def _on(self, problem):
         trials = copy.copy(self)
@@ -448,12 +448,12 @@ class _Trials:
                 return self.bound(trial)
             return -math.inf
 
-        def bounds(_):
+        def bounds(*_):
             present = state.trial()
             self.improve(present, part, n_steps)
             return self._bounds(present, part)
 
-        present = self._present_bounds.result((number, id(policy)), bounds)
+        present = self._present_bounds.result(bounds, number, id(policy))
         least = present[0].sum() + present[1]
         worse = functools.partial(self._is_worse, trial, present, part)
         given_up = _Ending(least, policy=policy, confirm=worse)

@@ -16,7 +16,7 @@ from .._engine._fit import TrainingSettings, fit, new_states, plan_fit
 from .._engine._passes import sections_of
 from .._engine._workers import InlineWorkers, Workers, threads_for
 from .._utils._arguments import check_flag, half_life_of, refuse
-from .._utils._cache import LastCall, are_same_objects
+from .._utils._cache import LastCall
 from .._utils._dates import checked_times
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn_once
@@ -44,27 +44,22 @@ class ReadyModel:
     """
 
     def __init__(self):
-        self._last = (), None  # what the model was made of, and the model
-        self._prepared = LastCall(are_same_objects)
+        self._model, self._prepared = LastCall(), LastCall()
 
     def __reduce__(self):
         return ReadyModel, ()  # a pickle is empty
 
     def model(self, estimator, state):
         parameters = map(vars(estimator).get, estimator._get_param_names())
-        key = state.fixed, state.n_features, state.dtype, *parameters
-        known, model = self._last
-        if not are_same_objects(known, key):
-            model = estimator._new_model()
-            self._last = key, model
-        return model
+        given = state.fixed, state.n_features, state.dtype, *parameters
+        return self._model.result(lambda *_: estimator._new_model(), *given)
 
     def prepared(self, model, globals_, hyper):
         """Return the prepared parameters, cached if it is the last model."""
-        if model is not self._last[1]:
+        if not self._model.has(model):
             return model.prepare(globals_, hyper)
-        key = model, globals_, hyper
-        return self._prepared.result(key, lambda _: model.prepare(globals_, hyper))
+        given = model, globals_, hyper
+        return self._prepared.result(type(model).prepare, *given)
 
 
 class Validation:

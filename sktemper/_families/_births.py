@@ -52,7 +52,7 @@ class BirthPlaces:
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         self.row_weight = row_weight
-        self.shares, bounds = model.last_shares(globals_, hyper, block)
+        self.shares, bounds = model.last_shares(block, globals_, hyper)
         n_used = max((row_weight @ self.shares > USED).sum(), 1)
         self.n_near = max(row_weight.sum() / (2 * n_used), 2)
         self.order = np.argsort(bounds, kind="stable")
@@ -174,14 +174,14 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     Also returns the key of the proposal, or None if there is none.  Keys in ``refused``
     are not proposed again.
     """
-    shares, bounds = model.last_shares(globals_, hyper, block)
+    shares, bounds = model.last_shares(block, globals_, hyper)
     gain = model.weights.gain_of_order(row_weight @ shares, hyper.weight_concentration)
     if ORDER not in refused and gain > _kernels.ROUNDING and model.known is None:
         return shares, ORDER
     try:
         search = model.last_search.result(
-            (hyper, shares, bounds, row_weight),
-            lambda _: Search(model, hyper, block, shares, row_weight),
+            lambda *_: Search(model, hyper, block, shares, row_weight),
+            *(hyper, shares, bounds, row_weight),
         )
         changes = search.best(refused)
     except IllDefined:  # identical rows have no finite evidence without reg_covar

@@ -146,7 +146,7 @@ class DirichletWeights(Weights):
         return parameters + 1.0
 
     def expected_log(self, parameters):
-        return self._logs.result(parameters, _expected_log)
+        return self._logs.result(_expected_log, parameters)
 
     def mean(self, parameters):
         concentration = parameters + 1.0
@@ -161,7 +161,7 @@ class DirichletWeights(Weights):
         The parameters are subtracted first, because the logarithms of empty components
         are as large as the reciprocal of the concentration.
         """
-        normalisers = power * self._prior.result(prior, _log_normaliser)
+        normalisers = power * self._prior.result(_log_normaliser, prior)
         normalisers = normalisers - _log_normaliser(parameters)
         log_weights = self.expected_log(parameters)
         return normalisers + (power * prior - parameters) @ log_weights
@@ -213,7 +213,7 @@ class StickBreaking(Weights):
         return tuple((parameters + 1.0).T)
 
     def expected_log(self, parameters):
-        logs = self._logs.result(parameters, _expected_log)
+        logs = self._logs.result(_expected_log, parameters)
         behind = np.zeros(self.n_components)
         np.cumsum(logs[:-1, 1], out=behind[1:])
         return logs[:, 0] + behind
@@ -238,8 +238,8 @@ class StickBreaking(Weights):
         The parameters are subtracted first, because the logarithms of empty components
         are as large as the reciprocal of the concentration.
         """
-        logs = self._logs.result(parameters, _expected_log)
-        normalisers = power * self._prior.result(prior, _log_betas)
+        logs = self._logs.result(_expected_log, parameters)
+        normalisers = power * self._prior.result(_log_betas, prior)
         exponents = power * prior - parameters
         return (exponents * logs).sum() + _log_betas(parameters) - normalisers
 

@@ -271,7 +271,7 @@ class FactorizationModel(ConjugateModel):
 
         The last result is cached, because each step computes it as a check.
         """
-        return self._item_cache.result(globals_, self._solved_items)
+        return self._item_cache.result(self._solved_items, globals_)
 
     def is_finite(self, globals_, hyper, prepared):
         return all_finite(self.items(globals_), hyper)

@@ -73,11 +73,8 @@ class Natural:
         return cls(*(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)))
 
 
-def are_equal(one, other):
-    return all(
-        old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
-        for old, new in zip(one, other, strict=True)
-    )
+def is_equal(old, new):
+    return old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
 
 
 class NaturalModel(ConjugateModel):

@@ -14,14 +14,14 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
 from .._contract import Ascent, ConjugateModel, LocalStep, Powers, Request
-from .._utils._cache import LastCall, are_same_objects
+from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
 from ._ascent import MOST_VALUES, ProductAscent, ascent_of
 from ._births import USED, BirthPlaces, Search, split_merge
 from ._dirichlet import WEIGHTS, by_size
-from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
+from ._family import ONCE, Family, Natural, NaturalModel, dense, is_equal
 
 
 # -- values of a mixture: parameters, priors, and tables for local steps ---------------
@@ -169,9 +169,9 @@ class MixtureModel(NaturalModel):
 
     def _forget(self):
         """Forget the last results of functions."""
-        self.last_search, self._prior = LastCall(are_equal), LastCall()
-        self._last_shares = LastCall(are_same_objects)
-        self._places = LastCall(are_same_objects)
+        self.last_search, self._prior = LastCall(is_equal), LastCall()
+        self._last_shares = LastCall()
+        self._places = LastCall()
 
     @property
     def products_per_value(self) -> float:
@@ -279,7 +279,7 @@ class MixtureModel(NaturalModel):
 
     def prior(self, hyper) -> Mixture:
         """Return the prior's natural parameters; the last result is cached."""
-        return self._prior.result(hyper, self._prior_of)
+        return self._prior.result(self._prior_of, hyper)
 
     def _prior_of(self, hyper):
         component = self.component_prior(hyper)
@@ -441,15 +441,13 @@ class MixtureModel(NaturalModel):
         """Return the priors under which moves are proposed, by default the present."""
         return hyper
 
-    def last_shares(self, globals_, hyper, block):
+    def last_shares(self, block, globals_, hyper):
         """Return the results of `shares`; the last are cached."""
-        return self._last_shares.result(
-            (globals_, hyper, block), lambda _: self.shares(block, globals_, hyper)
-        )
+        return self._last_shares.result(self.shares, block, globals_, hyper)
 
     def _birth_places(self, *given):
         """Return what all births have in common; the last result is cached."""
-        return self._places.result(given, lambda _: BirthPlaces(self, *given))
+        return self._places.result(partial(BirthPlaces, self), *given)
 
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None

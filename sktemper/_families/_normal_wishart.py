@@ -599,7 +599,7 @@ class NormalWishartFamily(Family):
 
         Raises `IllDefined` if they are not parameters of distributions.
         """
-        return self._usual.result(parameters, self._usual_of)
+        return self._usual.result(self._usual_of, parameters)
 
     def _usual_of(self, parameters):
         parts = self.split(parameters)
@@ -652,7 +652,7 @@ class NormalWishartFamily(Family):
         )
 
     def bound(self, parameters, prior, power):
-        q, p = self.usual(parameters), self._usual_prior.result(prior, self._usual_of)
+        q, p = self.usual(parameters), self._usual_prior.result(self._usual_of, prior)
         shape = q.precision.shape
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means

@@ -381,7 +381,7 @@ class WideMixtureModel(MixtureModel):
         if not isinstance(block, Entries):
             if isinstance(prepared, PreparedColumns):
                 prepared = self._dense_cache.result(
-                    prepared, lambda own: self.prepare(_dense(own.globals_), own.hyper)
+                    lambda own: self.prepare(_dense(own.globals_), own.hyper), prepared
                 )
             return self, block, prepared
         if isinstance(prepared, PreparedColumns):

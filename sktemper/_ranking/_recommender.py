@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from .._contract import all_finite
 from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, positive_int
-from .._utils._cache import LastCall, are_same_objects
+from .._utils._cache import LastCall
 from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn
 from .._utils._results import portable_copy
@@ -542,7 +542,7 @@ class RecommenderMixin:
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._cache = LastCall(are_same_objects)
+        self._cache = LastCall()
         self._users_ = self._entries_ = None  # discard users of an earlier fit
 
     def _training_data(self, X, fresh, sample_weight):
@@ -673,7 +673,7 @@ class RecommenderMixin:
     def _cached_values(self):
         state = self._state()  # raises an error before a fit, when no cache exists
         key = state.globals_, state.hyper, vars(self).get("_users_")
-        return self._cache.result(key, lambda _: {})
+        return self._cache.result(lambda *_: {}, *key)
 
     def _prepared(self, model):
         """Return prepared values, cached because their computation takes long."""
@@ -739,7 +739,7 @@ class RecommenderMixin:
         super().__setstate__(state)
         served = vars(self).pop("_served", None)
         if "state_" in state:
-            self._cache = LastCall(are_same_objects)
+            self._cache = LastCall()
         if served:
             try:
                 fits = _fits(served, self._fitted_model(), len(self._users_[0]))

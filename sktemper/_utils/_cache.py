@@ -2,11 +2,9 @@
 
 import operator
 
-import numpy as np
-
 
 class LastCall:
-    """Cache of a function's result for its last argument.
+    """Cache of the result of a function's last call.
 
     Threads that call it at the same time may compute a result twice.  The cache then
     keeps the later result.
@@ -14,9 +12,8 @@ class LastCall:
     Parameters
     ----------
     is_same : callable, default=operator.is_
-        ``is_same(last, new)`` returns whether two arguments have the same result.  If
-        arguments are compared by value, arrays are copied, because their owner may
-        change them.
+        ``is_same(last, new)`` returns whether two values of an argument have the same
+        result.
     """
 
     def __init__(self, is_same=operator.is_):
@@ -25,21 +22,17 @@ class LastCall:
     def __reduce__(self):
         return type(self), (self._is_same,)  # a pickle is empty
 
-    def result(self, argument, function):
+    def result(self, function, *arguments):
+        """Return ``function(*arguments)``; the number of arguments never changes."""
         last = self._last
-        if last is not None and self._is_same(last[0], argument):
+        if last is not None and all(map(self._is_same, last[0], arguments)):
             return last[1]
-        result = function(argument)
-        by_value = self._is_same is not operator.is_
-        if by_value and isinstance(argument, np.ndarray):
-            argument = argument.copy()
-        self._last = argument, result
+        result = function(*arguments)
+        self._last = arguments, result
         return result
 
-
-def are_same_objects(one, other):
-    """Return whether two tuples contain the same objects in the same order."""
-    return len(one) == len(other) and all(map(operator.is_, one, other))
+    def has(self, result):
+        return self._last is not None and self._last[1] is result
 
 
 def read_only(array):

@@ -496,4 +496,4 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
             logs = np.ascontiguousarray(logs.T)
             return logs, self.empty_value(columns, logs)
 
-        return self.linear(block, prepared, *self._predictive.result(prepared, tables))
+        return self.linear(block, prepared, *self._predictive.result(tables, prepared))

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from functools import partial
 
 import numpy as np
 from sklearn.decomposition import NMF
@@ -187,7 +188,7 @@ def replace_components(model, globals_, hyper, block, random, row_weight=None):
     given = globals_, hyper, block
     try:
         if random.random() < P_DEATH:
-            fewer = model.last_fewer.result(given, lambda given: _fewer(model, *given))
+            fewer = model.last_fewer.result(partial(_fewer, model), *given)
             if fewer is not None:
                 return fewer, hyper
         return _reborn(model, *given, random)
@@ -261,12 +262,12 @@ def _remix(model, globals_, hyper, block, random):
     K = model.n_components
     if from_rows:
         white = model.last_rows.result(
-            (block,), lambda _: whitened(block.values.astype(np.float64), K)
+            lambda block: whitened(block.values.astype(np.float64), K), block
         )
         mixed = from_white(*white, K, hyper, random, skewed)
     else:
         directions, *white = model.last_span.result(
-            (globals_, hyper, block), lambda given: _span(model, *given)
+            partial(_span, model), globals_, hyper, block
         )
         mixed = from_white(*white, K, hyper, random, skewed) @ directions
     precision = np.diag(np.diag(globals_.precision))
@@ -288,7 +289,7 @@ def _residuals(model, globals_, hyper, block):
 
 def _add_component(model, globals_, hyper, block, random):
     known, residuals, shares = model.last_residuals.result(
-        (globals_, hyper, block), lambda given: _residuals(model, *given)
+        partial(_residuals, model), globals_, hyper, block
     )
     n = random.choice(len(residuals), p=shares)
     mean = residuals[n]

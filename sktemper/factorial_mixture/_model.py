@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from .._contract import LocalStep, Powers, Request, tenth_of_rows
 from .._families._ascent import KernelAscent, ascent_of
 from .._families._family import VALUES_OF_BLOCK, FixedLogC, NaturalModel, rate_to_zero
-from .._utils._cache import LastCall, are_same_objects
+from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from . import _kernels
 from ._births import replace_components
@@ -154,7 +154,7 @@ class FactorialMixtureModel(FixedLogC, NaturalModel):
         self.local_cooling = local_cooling
         # what births from the same parameters have in common
         self.last_span, self.last_rows, self.last_residuals, self.last_fewer = (
-            LastCall(are_same_objects) for _ in range(4)
+            LastCall() for _ in range(4)
         )
         rows = max(VALUES_OF_BLOCK // n_features, 1)
         self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)

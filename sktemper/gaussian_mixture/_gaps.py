@@ -368,7 +368,7 @@ class WithGaps:
             rows = block.shift(self.origin)
             return conditional(block, rows, usual.means, precisions)
 
-        return block.last.result(usual, function)
+        return block.last.result(function, usual)
 
     def _variances(self, usual):
         """Return the inverse of the diagonal expected precision of each component."""

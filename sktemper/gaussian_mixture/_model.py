@@ -16,7 +16,7 @@ from .._families._ascent import DONE_BY_KERNEL
 from .._families._births import USED
 from .._families._mixture import Mixture, MixtureModel
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
-from .._utils._cache import LastCall, are_same_objects
+from .._utils._cache import LastCall
 from .._utils._validation import check_init, check_values, check_variances
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._priors import (
@@ -112,8 +112,8 @@ class GaussianMixtureModel(MixtureModel):
 
     def _forget(self):
         super()._forget()
-        self._shifted = LastCall(are_same_objects)
-        self._fits_well, self._wide = LastCall(), LastCall(are_same_objects)
+        self._shifted = LastCall()
+        self._fits_well, self._wide = LastCall(), LastCall()
 
     def resized(self, n_components):
         model = super().resized(n_components)
@@ -262,7 +262,7 @@ class GaussianMixtureModel(MixtureModel):
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""
         given = hyper.origin, hyper.reg_covar, hyper.is_noisy
-        return self._shifted.result(given, lambda given: self.family.shift(*given))
+        return self._shifted.result(self.family.shift, *given)
 
     def component_prior(self, hyper):
         (prior,) = self.family.alone.natural(
@@ -358,10 +358,9 @@ class GaussianMixtureModel(MixtureModel):
         and moves would find no other component.  In this case, the priors are reset to
         starting values for the covariance of the component.  The last result is cached.
         """
-        return self._wide.result((globals_, hyper), self._wide_priors)
+        return self._wide.result(self._wide_priors, globals_, hyper)
 
-    def _wide_priors(self, given):
-        globals_, hyper = given
+    def _wide_priors(self, globals_, hyper):
         used = np.flatnonzero(self.component_counts(globals_, hyper) > USED)
         if not self.learned or len(used) != 1 or self.n_components == 1:
             return hyper
@@ -382,7 +381,7 @@ class GaussianMixtureModel(MixtureModel):
             alone = self.family_of(hyper).alone
             return are_normal(alone, block, places.shares, places.row_weight)
 
-        return self._fits_well.result(places, function)
+        return self._fits_well.result(function, places)
 
     def ascent(self, block, hyper, row_weight=None):
         """Return an `Ascent` on a block, or None if it needs single steps.

@@ -401,7 +401,7 @@ class ImplicitFactorizationModel(FactorizationModel):
             *block,
             prepared.items.table,
             self.places,
-            self._natural_cache.result(hyper.users, GaussianPrior.natural),
+            self._natural_cache.result(GaussianPrior.natural, hyper.users),
             prepared.shared,
             hyper.zero_weight,
             1.0 / hyper.noise_variance,

@@ -21,7 +21,7 @@ from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._families._critical import ROWS_ANALYSED
 from .._simd import special
-from .._utils._cache import LastCall, are_same_objects
+from .._utils._cache import LastCall
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul
 from .._utils._validation import check_prior
@@ -109,9 +109,8 @@ def _of_documents(block, sums, weights):
     return block.tokens()[:, None] * logs
 
 
-def _log_power_sums(key):
+def _log_power_sums(prepared, inverse_temperatures):
     """Return nodes and weights of b, and log sum_v E[beta_kv]^b of topics at nodes."""
-    prepared, inverse_temperatures = key
     nodes, weights = _interpolation(np.asarray(inverse_temperatures))
     log_beta = np.log(prepared.topics.dense() / prepared.totals).T
     return nodes, weights, [_log_sum_exp(b * log_beta) for b in nodes]
@@ -304,8 +303,8 @@ class LDAModel(ConjugateModel):
         doc_update="variational",
     ):
         super().__init__()
-        self._correspondence = LastCall(are_same_objects)
-        self._power_sums = LastCall(are_same_objects)
+        self._correspondence = LastCall()
+        self._power_sums = LastCall()
         self.doc_update = doc_update
         self.is_random = doc_update != "variational"
         self.local_tol = tol
@@ -634,8 +633,9 @@ class LDAModel(ConjugateModel):
         """
         gamma = np.asarray(local_parameters, dtype=np.float64)
         log_theta = np.log(gamma / gamma.sum(axis=1, keepdims=True))
-        key = prepared, inverse_temperatures
-        nodes, weights, logs = self._power_sums.result(key, _log_power_sums)
+        nodes, weights, logs = self._power_sums.result(
+            _log_power_sums, prepared, inverse_temperatures
+        )
         pairs = zip(nodes, logs, strict=True)
         sums = [_log_sum_exp(b * log_theta + of_topics) for b, of_topics in pairs]
         return _of_documents(block, sums, weights)
@@ -771,7 +771,7 @@ class LDAModel(ConjugateModel):
         if not alike or self.n_topics == 1:
             return None
         found = self._correspondence.result(
-            (X, sample_weight, self.n_topics - 1), lambda arguments: analyse(*arguments)
+            analyse, X, sample_weight, self.n_topics - 1
         )
         if found is None or found.n_rows < ROWS_PER_AXIS * self.n_topics:
             return None

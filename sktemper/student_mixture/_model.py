@@ -24,7 +24,7 @@ from .._families._births import USED
 from .._families._counts import log_rising
 from .._families._family import ONCE
 from .._families._mixture import NEVER, Mixture, softmax
-from .._utils._cache import LastCall, are_same_objects
+from .._utils._cache import LastCall
 from .._utils._linalg import RowArrays, tiled_matmul
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
 from ..gaussian_mixture._kernels import FARTHEST, LIMITS_OF_SCALED
@@ -188,7 +188,7 @@ class StudentMixtureModel(GaussianMixtureModel):
 
     def _forget(self):
         super()._forget()
-        self._scaled = LastCall(are_same_objects)
+        self._scaled = LastCall()
 
     # -- the state of a fit ------------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
@@ -236,8 +236,7 @@ class StudentMixtureModel(GaussianMixtureModel):
 
     def complete(self, block, globals_, hyper):
         """Return `ScaledRows`; the last result is cached."""
-        given = rows_of(block), globals_, hyper
-        return self._scaled.result(given, lambda given: self.scaled_rows(*given))
+        return self._scaled.result(self.scaled_rows, rows_of(block), globals_, hyper)
 
     def scaled_rows(self, rows, globals_, hyper):
         """Return `ScaledRows`, whose scales are expectations over the components.
