@@ -276,7 +276,8 @@ class _Ramp(Schedule):
     def check_values(self, clocks, what="temperature", most=HOTTEST) -> None:
         clocks = list(clocks)
         try:  # all values lie between the first and the last
-            super().check_values([*clocks[:1], *clocks[-1:]], what, most)
+            for clock in (*clocks[:1], *clocks[-1:]):
+                self.at(clock, what, most)
         except ValueError:
             super().check_values(clocks, what, most)
 

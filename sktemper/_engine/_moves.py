@@ -33,8 +33,8 @@ from ._state import LAST_BOUNDS
 from ._step import (
     Policies,
     Steps,
+    check_class,
     install_step,
-    proposed,
     refusing_singular,
     steps_on_proposal,
 )
@@ -163,21 +163,22 @@ def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # n
         best = trials.bound(state)
         while any(state.moves.left):
             hooks.before()
-            kept, best = _move(trials, policies.moves, state, best, hooks.on_commit)
+            begin = time.perf_counter()
+            number = next(i for i, left in enumerate(state.moves.left) if left)
+            policy = policies.moves.phases()[number]
+            tried = policy, number, begin, *trials.of(policy, number, state, best)
+            kept, best = _decide(trials, tried, state, best, hooks.on_commit)
             if hooks.after(best, kept):
                 trials.give_up_ahead()
                 return
 
 
-def _move(trials, moves, state, best, on_commit):
-    """Make a move; return whether it was accepted, and the lower bound after it.
+def _decide(trials, tried, state, best, on_commit):
+    """Accept or reject a proposal; return whether it was accepted, and the lower bound.
 
     The last move of a phase includes steps until convergence.
     """
-    begin = time.perf_counter()
-    number = next(i for i, left in enumerate(state.moves.left) if left)
-    policy = moves.phases()[number]
-    proposal, trial, reached = trials.of(policy, number, state, best)
+    policy, number, begin, proposal, trial, reached = tried
     rounding = 8 * float(np.finfo(state.dtype).eps) * abs(best)
     kept = bool(reached > best + max(trials.least_gain, rounding))
     best = reached if kept else best
@@ -387,8 +388,7 @@ class _Trials:
         part, block, row_weight = self._part(state.seed, number, policy.max_samples)
         random = generator(state.seed, moves.n_proposed, Purpose.PROPOSALS)
         model, labels = self.model, self.problem.labels
-        proposal = proposed(
-            policy,
+        proposal = policy.propose(
             model if labels is None else model.with_labels(labels[part]),
             state.globals_,
             state.hyper,
@@ -399,6 +399,7 @@ class _Trials:
         )
         if proposal is None:
             return None
+        check_class(proposal, Proposal, policy, "proposal", ", or None")
         seed = int(random.integers(2**31))
         trial = state.trial(proposal.globals_, proposal.hyper, seed)
         return proposal, trial, number, part

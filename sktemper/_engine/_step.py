@@ -11,7 +11,7 @@ import numpy as np
 from .._contract import IllDefined, Powers, all_finite, prepared_of
 from .._utils._policy import as_number, as_numbers
 from ..learning_rates import LearningRate
-from ..moves import Moves, NoMoves, Proposal
+from ..moves import Moves, NoMoves
 from ..noise import GradientNoise
 from ..renewals import NoRenewals
 from ..schedules import HOTTEST, Clock
@@ -73,7 +73,7 @@ class Policies(NamedTuple):
 
     def powers(self, state, clock, n_units):
         powers = self.tempering.powers(state, clock)
-        _check_class(powers, Powers, self.tempering, "powers")
+        check_class(powers, Powers, self.tempering, "powers")
         checked = []
         for power, name in zip(powers, NAMES_OF_POWERS, strict=True):
             given = power, self.tempering, f"power of the {name}"
@@ -130,15 +130,7 @@ def _no_gradient():
     raise _DataNeeded
 
 
-def proposed(policy, *arguments):
-    """Return the `Proposal` of a policy for moves, or None."""
-    proposal = policy.propose(*arguments)
-    if proposal is not None:
-        _check_class(proposal, Proposal, policy, "proposal", ", or None")
-    return proposal
-
-
-def _check_class(value, cls, policy, what, others=""):
+def check_class(value, cls, policy, what, others=""):
     """Raise if a value that a policy returned is not of a class."""
     if not isinstance(value, cls):
         raise TypeError(
@@ -156,7 +148,7 @@ def steps_on_proposal(policy, model):
     n_steps = policy.n_steps(model)
     n_steps = int(as_number(n_steps, policy, "number of steps", 1.0))
     tempering = policy.tempering(n_steps)
-    _check_class(tempering, Tempering, policy, "tempering of its steps")
+    check_class(tempering, Tempering, policy, "tempering of its steps")
     return n_steps, tempering
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, gammaln, psi, xlogy
 
-from .._contract import IllDefined
 from .._utils._cache import read_only
 from .._utils._linalg import entries_of_rows
 from .._utils._tasks import run_shared
@@ -48,16 +47,15 @@ class BirthPlaces:
         Squared lengths of the coordinates.
     """
 
-    def __init__(self, model, globals_, hyper, block, row_weight=None):
+    def __init__(self, family, block, row_weight, shares, bounds):
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
-        self.row_weight = row_weight
-        self.shares, bounds = model.last_shares(block, globals_, hyper)
+        self.row_weight, self.shares = row_weight, shares
         n_used = max((row_weight @ self.shares > USED).sum(), 1)
         self.n_near = max(row_weight.sum() / (2 * n_used), 2)
         self.order = np.argsort(bounds, kind="stable")
         self.ends = np.cumsum(row_weight[self.order])
-        self.coordinates = model.family_of(hyper).coordinates(block, row_weight)
+        self.coordinates = family.coordinates(block, row_weight)
         self.squares = (self.coordinates**2).sum(axis=1)
 
     def propose(self, random):
@@ -161,34 +159,6 @@ class SplitPart(NamedTuple):
     entropy: float
 
 
-def split_merge(model, globals_, hyper, block, refused, row_weight):
-    """Return responsibilities after the most promising splits and merges.
-
-    The first proposal reorders components, if their order matters and can be improved.
-    The next proposal is the combination of splits and merges that raises the bound
-    most.  For instance, it merges several copies of a component that share
-    the rows of a cluster.  Further proposals are single changes, the best change first.
-    A change is either a merge, or a split whose second part replaces a component that
-    is empty or becomes empty by a merge.
-
-    Also returns the key of the proposal, or None if there is none.  Keys in ``refused``
-    are not proposed again.
-    """
-    shares, bounds = model.last_shares(block, globals_, hyper)
-    gain = model.weights.gain_of_order(row_weight @ shares, hyper.weight_concentration)
-    if ORDER not in refused and gain > _kernels.ROUNDING and model.known is None:
-        return shares, ORDER
-    try:
-        search = model.last_search.result(
-            lambda *_: Search(model, hyper, block, shares, row_weight),
-            *(hyper, shares, bounds, row_weight),
-        )
-        changes = search.best(refused)
-    except IllDefined:  # identical rows have no finite evidence without reg_covar
-        return shares, None
-    return shares if changes is None else search.after(changes), changes
-
-
 class Search:
     """The gains of all splits and merges of a mixture.
 
@@ -216,7 +186,7 @@ class Search:
         self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
         self.counts, self.statistics = self.family.statistics(block, shares, row_weight)
         self.empty = np.flatnonzero(self.counts < USED).tolist()
-        self.merges, self.parts = self._gains_of_merges(), {}
+        self.merges, self.parts = self._gains_of_merges(self._pairs()), {}
         if splits and (self.merges or self.empty):
             self.coordinates = self.family.coordinates(block, row_weight)
             self.parts = self._parts()
@@ -227,7 +197,13 @@ class Search:
 
     # -- proposals ---------------------------------------------------------------------
     def best(self, refused):
-        """Return a tuple of the most promising changes, or None."""
+        """Return a tuple of the most promising changes, or None.
+
+        The first is the combination of splits and merges that raises the bound most.
+        For instance, it merges several copies of a component that share the rows of a
+        cluster.  Further ones are single changes, the best first.  Changes in
+        ``refused`` are not proposed again.
+        """
         if self.together and self.together not in refused:
             return self.together
         gain, change = self._best_single(refused=refused)
@@ -324,8 +300,7 @@ class Search:
             self.shares, self.row_weight, pairs, LEAST_OVERLAP
         )
 
-    def _gains_of_merges(self):
-        pairs = self._pairs()
+    def _gains_of_merges(self, pairs):
         if not len(pairs):
             return {}
         first, second = pairs.T

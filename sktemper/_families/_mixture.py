@@ -13,15 +13,23 @@ from scipy import sparse, special
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-from .._contract import Ascent, ConjugateModel, LocalStep, Powers, Request
+from .._contract import (
+    Ascent,
+    ConjugateModel,
+    IllDefined,
+    LocalStep,
+    Powers,
+    Request,
+)
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
 from ._ascent import MOST_VALUES, ProductAscent, ascent_of
-from ._births import USED, BirthPlaces, Search, split_merge
+from ._births import ORDER, USED, BirthPlaces, Search
 from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, dense, is_equal
+from ._kernels import ROUNDING
 
 
 # -- values of a mixture: parameters, priors, and tables for local steps ---------------
@@ -279,14 +287,13 @@ class MixtureModel(NaturalModel):
 
     def prior(self, hyper) -> Mixture:
         """Return the prior's natural parameters; the last result is cached."""
-        return self._prior.result(self._prior_of, hyper)
-
-    def _prior_of(self, hyper):
-        component = self.component_prior(hyper)
-        return Mixture(
-            self.weights.prior(hyper.weight_concentration),
-            self.family.repeated(component, self.n_components),
-        )
+        prior = self._prior.known(hyper)
+        if prior is None:
+            component = self.component_prior(hyper)
+            weights = self.weights.prior(hyper.weight_concentration)
+            prior = Mixture(weights, self.family.repeated(component, self.n_components))
+            self._prior.keep(prior, hyper)
+        return prior
 
     def shapes(self) -> tuple:
         return self.weights.prior(1.0).shape, self.family.shape(self.n_components)
@@ -445,9 +452,10 @@ class MixtureModel(NaturalModel):
         """Return the results of `shares`; the last are cached."""
         return self._last_shares.result(self.shares, block, globals_, hyper)
 
-    def _birth_places(self, *given):
+    def _birth_places(self, globals_, hyper, block, row_weight):
         """Return what all births have in common; the last result is cached."""
-        return self._places.result(partial(BirthPlaces, self), *given)
+        family, found = self.family_of(hyper), self.last_shares(block, globals_, hyper)
+        return self._places.result(BirthPlaces, family, block, row_weight, *found)
 
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
@@ -461,17 +469,29 @@ class MixtureModel(NaturalModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ) -> tuple[Any, Any, Any]:
+        """Return the optimum for the most promising responsibilities, and their key.
+
+        The first proposal reorders components, if their order matters and can be
+        improved.  Further ones are those of `Search.best`.
+        """
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
-        responsibilities, key = split_merge(
-            self, globals_, hyper, block, refused, row_weight
-        )
-        if key is None:
-            return None
-        moved = self._moved(block, responsibilities, globals_, hyper, row_weight)
-        return *moved, key
+        shares, _ = self.last_shares(block, globals_, hyper)
+        counts, key = row_weight @ shares, ORDER
+        gain = self.weights.gain_of_order(counts, hyper.weight_concentration)
+        if key in refused or gain <= ROUNDING or self.known is not None:
+            given = hyper, block, shares, row_weight
+            try:
+                search = self.last_search.result(partial(Search, self), *given)
+                key = search.best(refused)
+            except IllDefined:  # identical rows have no finite evidence without noise
+                return None
+            if key is None:
+                return None
+            shares = search.after(key)
+        return *self._moved(block, shares, globals_, hyper, row_weight), key
 
     def _moved(self, block, responsibilities, globals_, hyper, row_weight):
         """Return the best parameters for responsibilities, and their priors."""

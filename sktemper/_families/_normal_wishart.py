@@ -594,14 +594,14 @@ class NormalWishartFamily(Family):
             freedom - self.law.shift,
         )
 
-    def usual(self, parameters):
+    def usual(self, parameters, cache=None):
         """Return `Usual` parameters, given natural ones; the last result is cached.
 
         Raises `IllDefined` if they are not parameters of distributions.
         """
-        return self._usual.result(self._usual_of, parameters)
-
-    def _usual_of(self, parameters):
+        cache = self._usual if cache is None else cache
+        if (known := cache.known(parameters)) is not None:
+            return known
         parts = self.split(parameters)
         kappa = np.ascontiguousarray(parts.precision)
         freedom = parts.freedom + self.law.shift
@@ -611,7 +611,8 @@ class NormalWishartFamily(Family):
         factors, logs = self.covariance.factors(inverse_scale)
         given = kappa, _like(freedom, kappa.shape), _like(logs, kappa.shape)
         terms = _kernels.precision_terms(self.law.number, self.n_features, *given)
-        return Usual(kappa, means, inverse_scale, freedom, factors, logs, terms)
+        usual = Usual(kappa, means, inverse_scale, freedom, factors, logs, terms)
+        return cache.keep(usual, parameters)
 
     # -- the distribution of the parameters --------------------------------------------
     def is_valid(self, parameters):
@@ -652,7 +653,7 @@ class NormalWishartFamily(Family):
         )
 
     def bound(self, parameters, prior, power):
-        q, p = self.usual(parameters), self._usual_prior.result(self._usual_of, prior)
+        q, p = self.usual(parameters), self.usual(prior, self._usual_prior)
         shape = q.precision.shape
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means

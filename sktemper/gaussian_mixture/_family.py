@@ -214,7 +214,6 @@ class GaussianFamily(NormalWishartFamily):
 
     def _run(self, block, tables, constants, power, only_squares):
         n_rows, power = len(block), np.asarray(power)
-        block = self._rows_of(block, tables)
         out = np.empty((n_rows, len(tables.means)), dtype=self.dtype)
         bounds, scores = np.empty(n_rows), np.empty(n_rows)
         _kernels.local_step(
@@ -377,6 +376,9 @@ class TiedFamily(GaussianFamily):
     def _tables(self, usual):
         """Return whitened means, and diagonal factors of 1."""
         return usual.means @ _whitening(usual), np.ones_like(usual.means)
+
+    def _run(self, block, tables, *given):
+        return super()._run(self._rows_of(block, tables), tables, *given)
 
     def _rows_of(self, block, tables):
         rows = block.astype(np.float64) - self.origin
