@@ -167,7 +167,7 @@ def test_generators_refuse_bad_parameters(make):
 
 
 def test_memory_does_not_grow_with_the_dense_shape(monkeypatch):
-    monkeypatch.setattr(_generators, "_CHUNK", 20_000)
+    monkeypatch.setattr(_generators, "VALUES_AT_ONCE", 20_000)
     peak, X = peak_of(
         make_lda_documents, 20_000, 10_000, 5, doc_length=20, random_state=0
     )
@@ -180,7 +180,7 @@ def test_memory_does_not_grow_with_the_dense_shape(monkeypatch):
 
 
 def test_documents_have_the_rates_of_their_distributions(monkeypatch):
-    monkeypatch.setattr(_generators, "_CHUNK", 20_000)  # several chunks
+    monkeypatch.setattr(_generators, "VALUES_AT_ONCE", 20_000)  # several chunks
     X, doc_topic, topic_word = make_lda_documents(
         3_000, 40, 5, doc_length=50, return_distributions=True, random_state=0
     )
@@ -258,7 +258,7 @@ def test_shapes_are_the_toy_of_the_paper():
 
 
 def test_samples_are_sums_of_their_features_and_noise(monkeypatch):
-    monkeypatch.setattr(_generators, "_CHUNK", 1_000)  # several chunks
+    monkeypatch.setattr(_generators, "VALUES_AT_ONCE", 1_000)  # several chunks
     probability = np.linspace(0.1, 0.8, 8)
     X, features, components = make_factorial_mixture(
         5_000,
@@ -307,7 +307,7 @@ def test_no_rating_is_there_twice(n_ratings, inequality):
 
 @pytest.mark.parametrize("dense_share", [0, 1])
 def test_ratings_are_those_of_the_model(monkeypatch, dense_share):
-    monkeypatch.setattr(_generators, "_CHUNK", 10_000)  # several chunks
+    monkeypatch.setattr(_generators, "VALUES_AT_ONCE", 10_000)  # several chunks
     monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
     X, user_factors, components, user_biases, item_biases = make_ratings(
         500,

@@ -118,7 +118,7 @@ def test_log_c_of_binary_data_is_that_of_enumeration(monkeypatch):
 
 
 def test_a_start_from_some_rows_counts_all(monkeypatch):
-    monkeypatch.setattr(_mixture, "ROWS_LOOKED_AT", 50)
+    monkeypatch.setattr(_mixture, "ROWS_COMPARED", 50)
     X, weight = documents_of(400), np.linspace(0.0, 2.0, 400)
     model = MultinomialMixtureModel(3, X.shape[1])
     hyper = model.initial_hyper(X, weight)

@@ -512,7 +512,7 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     whole = local(model, X, components, Powers(), local_init=start)
     block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
     rises = rises_without(model, components, hyper, block)
-    for name in ("MOST_ENTRIES", "ENTRIES_AT_ONCE"):
+    for name in ("VALUES_KEPT", "VALUES_AT_ONCE"):
         monkeypatch.setattr(_inference, name, most)
     parts = local(model, X, components, Powers(), local_init=start)
     np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)

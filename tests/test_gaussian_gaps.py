@@ -195,7 +195,7 @@ def test_threads_and_a_low_memory_limit_give_the_same_bits(
     one, other = (clone(mixture).set_params(n_jobs=n).fit(X) for n in (1, 2))
     np.testing.assert_array_equal(one.means_, other.means_)
     found = mixture.predict_proba(X)
-    monkeypatch.setattr("sktemper.gaussian_mixture._gaps.MOST_ELEMENTS", 3000)
+    monkeypatch.setattr("sktemper.gaussian_mixture._gaps.VALUES_AT_ONCE", 3000)
     np.testing.assert_array_equal(found, mixture.predict_proba(X))
     complete = X[~np.isnan(X).any(axis=1)]
     np.testing.assert_array_equal(mixture.impute(complete), complete)

@@ -383,7 +383,7 @@ def in_minibatches(**parameters):
 
 
 def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
-    monkeypatch.setattr(moves_of_loop, "JUDGING_ROWS", 160)
+    monkeypatch.setattr(moves_of_loop, "ROWS_SAMPLED", 160)
     data, cells = lattice(2)  # 240 samples
     stuck = in_minibatches(moves=None).fit(data)
     assert adjusted_rand_score(cells, stuck.labels_) < 0.9

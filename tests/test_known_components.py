@@ -180,7 +180,7 @@ def test_weights_are_repetitions(tempering):
 
 def test_starts_stand_for_all_rows_and_equal_classes(monkeypatch):
     """Rows that tell nothing are divided equally, not as the labels of the others."""
-    monkeypatch.setattr(_mixture, "ROWS_LOOKED_AT", 50)
+    monkeypatch.setattr(_mixture, "ROWS_COMPARED", 50)
     labels = np.repeat([0, 1, -1], [30, 10, 360])
     X, weight = np.ones((400, 3)), np.where(labels < 0, 2.0, 1.0)
     mixture = AnnealedBernoulliMixture(2, moves=None, random_state=0)

@@ -97,7 +97,7 @@ def test_a_subspace_is_that_of_weighted_rows_in_their_units():
 
 
 def test_directions_of_many_rows_are_those_of_rows_at_even_distances(monkeypatch):
-    monkeypatch.setattr(_low_rank, "ROWS_OF_COVARIANCES", 20)
+    monkeypatch.setattr(_low_rank, "ROWS_COMPARED", 20)
     X = np.arange(60.0)[:, None] * [1.0, 2.0]
     assert_allclose(Directions.of(X).centre, [29.5, 59.0], atol=4.0)
 

@@ -394,7 +394,7 @@ def test_zeros_are_ratings(factorization, rated):
 
 def test_blocks_do_not_matter(rated, factorization, monkeypatch):
     whole = completion_rmse(factorization, rated[1])
-    monkeypatch.setattr("sktemper.metrics._ratings.MOST_SCORES", 7 * 80)
+    monkeypatch.setattr("sktemper.metrics._ratings.VALUES_AT_ONCE", 7 * 80)
     assert completion_rmse(factorization, rated[1]) == pytest.approx(whole, rel=1e-12)
 
 

@@ -324,7 +324,7 @@ class NamedBirths(BirthMoves):
 @pytest.mark.parametrize("max_samples", [100, 2000])
 @pytest.mark.parametrize("births", [BirthMoves, NamedBirths])
 def test_threads_try_births_at_the_same_time(monkeypatch, births, max_samples):
-    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)
+    monkeypatch.setattr(_workers, "TERMS_ALONE", 0.0)
     moves, threads = births(12, patience=5, max_samples=max_samples), []
     tried = _Trials._tried
 
@@ -342,7 +342,7 @@ def test_threads_try_births_at_the_same_time(monkeypatch, births, max_samples):
 
 
 def test_an_error_of_a_trial_ends_the_fit(monkeypatch):
-    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)
+    monkeypatch.setattr(_workers, "TERMS_ALONE", 0.0)
 
     def broken(*_):
         raise Broken
@@ -387,7 +387,7 @@ def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
 def test_interrupted_moves_continue_with_the_same_bits(
     whole, n_moves, error, pickled, n_jobs, monkeypatch
 ):
-    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)
+    monkeypatch.setattr(_workers, "TERMS_ALONE", 0.0)
     stop = StopAtMove(n_moves, error)
     mixture = moving(warm_start=True, n_jobs=n_jobs).set_callbacks(stop)
     if error is None:

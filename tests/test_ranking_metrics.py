@@ -60,7 +60,7 @@ def drawn(seed, n_users=12, n_items=7, levels=4):
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("budget", [2**22, 15])
 def test_measures_equal_brute_force(name, k, budget, monkeypatch):
-    monkeypatch.setattr(_ranking, "MOST_SCORES", budget)
+    monkeypatch.setattr(_ranking, "VALUES_AT_ONCE", budget)
     for seed in range(3):
         scores, held_out, seen = drawn(seed)
         values = MEASURES[name](
@@ -124,7 +124,7 @@ def test_estimators_and_callables_are_called_for_few_users_at_a_time(monkeypatch
     model = TemperedMatrixFactorization(3, max_iter=5, random_state=0).fit(X_train)
     whole = model.item_scores(X_train)
     expected = ndcg_at_k(whole, X_test, X_seen=X_train)
-    monkeypatch.setattr(_ranking, "MOST_SCORES", 100)
+    monkeypatch.setattr(_ranking, "VALUES_AT_ONCE", 100)
     sizes = []
 
     def scores(rows):

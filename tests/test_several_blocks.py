@@ -202,7 +202,7 @@ def test_rankings_of_few_users_at_a_time_are_those_of_all(monkeypatch):
     row, X = ROWS["ImplicitFactorization"], ROWS["ImplicitFactorization"].data(120)
     fitted = row.estimator(**plan_of(row)).fit(X)
     scores = fitted.score_samples(X)
-    monkeypatch.setattr(_model, "MOST_SCORES", 7 * X.shape[1])
+    monkeypatch.setattr(_model, "VALUES_AT_ONCE", 7 * X.shape[1])
     np.testing.assert_array_equal(fitted.score_samples(X), scores)
 
 

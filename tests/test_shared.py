@@ -113,7 +113,7 @@ def test_a_stream_is_cut_into_batches_in_order(row, policies):
 @pytest.mark.parametrize("batch_size", [None, 600])
 @pytest.mark.machine
 def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size, monkeypatch):
-    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)  # share even small blocks
+    monkeypatch.setattr(_workers, "TERMS_ALONE", 0.0)  # share even small blocks
     X = row.data(row.n_many).astype(dtype)
     policies = {"batch_size": batch_size, "max_iter": 2, "learning_rate": 0.5}
     one = quietly(estimator_of(row, policies).fit, X)

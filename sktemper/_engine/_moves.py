@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._contract import Ascent, IllDefined, Stopped
+from .._utils._budgets import ROWS_SAMPLED
 from .._utils._cache import LastCall
 from .._utils._tasks import cancel
 from ..learning_rates import ConstantRate
@@ -122,9 +123,6 @@ class TrialSteps(Steps):
 #: Number of steps on all test rows before the test of a proposal that was fitted to a
 #: part of the rows.
 SETTLING_STEPS = 3
-#: Largest number of test rows of a fit with mini-batches, where steps on all rows would
-#: be slow.
-JUDGING_ROWS = 100_000
 #: Largest number of consecutive proposals that are fitted to the same part.
 MOVES_OF_A_PART = 10
 #: Largest number of steps on all rows after the last move of a phase.  A phase consists
@@ -143,7 +141,7 @@ def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # n
     lower bound of these rows.  The steps on proposals do not count as steps of the fit.
     They end early if the policy gives up the proposal.
 
-    The test rows are all rows, or at most `JUDGING_ROWS` of them if the fit uses
+    The test rows are all rows, or at most `ROWS_SAMPLED` of them if the fit uses
     mini-batches.  In the latter case the model takes a few steps on all rows after the
     last move.
 
@@ -281,7 +279,7 @@ class _Trials:
         rows = rows.counted(weight)
         self.all_rows, most = rows, len(rows)
         if state.policies.batch_size < len(rows):
-            most = JUDGING_ROWS
+            most = ROWS_SAMPLED
         drawing = generator(state.seed, state.progress.passes, Purpose.TESTS)
         self.rows = rows.some(most, drawing)
         self.on_part = len(self.rows) < len(rows)

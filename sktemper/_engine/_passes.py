@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._contract import Ascent
-from .._utils._linalg import TERMS_AT_ONCE
+from .._utils._budgets import TERMS_AT_ONCE
 from ..schedules import Clock
 from ._data import Batch, InMemory, Purpose, Rows, generator
 from ._step import Steps

@@ -10,6 +10,7 @@ from collections import deque
 import numpy as np
 
 from .._contract import Fold, Stopped
+from .._utils._budgets import TERMS_ALONE
 from .._utils._linalg import one_blas_thread
 from .._utils._tasks import Pool, Task, cancel
 
@@ -55,10 +56,6 @@ def _put(nodes, level, value, fan_in):
 #: longer than many calls.  With several threads a task has one call, so that all
 #: threads end at about the same time.
 CALLS_AT_ONCE = 4
-#: Several threads share blocks if the local step of a block has at least this number of
-#: multiplications.  Smaller ones take about 250 microseconds, mostly in Python code, in
-#: which threads wait for each other.
-LEAST_SHARED = 2e6
 
 
 def threads_for(n_threads, model, data):
@@ -75,12 +72,12 @@ def threads_for(n_threads, model, data):
     Returns
     -------
     n_threads : int
-        1 if a local step of a block has fewer than `LEAST_SHARED` multiplications.
+        1 if a local step of a block has fewer than `TERMS_ALONE` multiplications.
     """
     if n_threads == 1:
         return 1
     n_values = min(model.block_size, len(data)) * data.values_per_row
-    return 1 if n_values * model.products_per_value < LEAST_SHARED else n_threads
+    return 1 if n_values * model.products_per_value < TERMS_ALONE else n_threads
 
 
 class _Maps:

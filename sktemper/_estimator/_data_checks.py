@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 from scipy.sparse import issparse
 
+from .._utils._budgets import ROWS_COMPARED
 from .._utils._notices import listed, warn_once
 
 # -- columns without values, and identifiers -------------------------------------------
@@ -87,8 +88,6 @@ def _labelled_columns(data, names):
 
 
 # -- copies of rows, of which a mixture would make components of their own -------------
-#: Largest number of rows that are compared.
-ROWS_COMPARED = 20_000
 #: Rows are copies if a row has at least this many others on average.  A bootstrap
 #: sample has 1, and with 2 mixtures begin to have superfluous components.
 LEAST_COPIES = 1.5

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, gammaln, psi, xlogy
 
+from .._utils._budgets import VALUES_AT_ONCE
 from .._utils._cache import read_only
 from .._utils._linalg import entries_of_rows
 from .._utils._tasks import run_shared
@@ -135,9 +136,6 @@ NEIGHBOURS, OVERLAPPING = _kernels.NEIGHBOURS, 2
 SPLIT_SHARE = 0.01
 #: Smaller responsibilities change the entropy of a merge less than rounding errors do.
 LEAST_OVERLAP = 1e-18
-#: Largest number of moments of a component's rows whose split a kernel searches; other
-#: searches may be interrupted halfway.
-MOST_MOMENTS = 2**19
 #: Largest number of changes in a proposal.
 MOST_AT_ONCE = 10
 #: Key of the proposal to reorder components.
@@ -368,7 +366,7 @@ class Search:
         if weight.sum() < 2 * _kernels.LEAST_COUNT:  # many small responsibilities
             return None
         whole = Whole(self.counts[k], self.statistics[k], self.concentration)
-        if self.parts_of_kernel and len(rows) * self.family.n_natural <= MOST_MOMENTS:
+        if self.parts_of_kernel and len(rows) * self.family.n_natural <= VALUES_AT_ONCE:
             found = self._split_by_kernel(rows, weight, whole)
         else:
             block = self.block[rows]

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import betaln, gammaln, polygamma, psi
 
 from .._simd import special
+from .._utils._budgets import ROWS_AT_ONCE
 from .._utils._linalg import canonical
 from .._utils._tasks import run_shared
 from .._utils._typing import SparseMatrix
@@ -124,8 +125,6 @@ def mean_log_power_sums(exponents, concentration):
 
 
 # -- the families ----------------------------------------------------------------------
-#: Number of rows whose predictive probabilities a thread computes at once.
-ROWS_OF_TASK = 1024
 
 
 class DirichletFamily(Family):
@@ -296,7 +295,7 @@ def log_predictive_of_counts(concentration, totals, counts):
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
 
     def sums(first):
-        starts = counts.indptr[first : first + ROWS_OF_TASK + 1]
+        starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
         entries = slice(starts[0], starts[-1])
         places, some = counts.indices[entries], counts.data[entries, None]
         terms = sparse.csr_array(
@@ -305,7 +304,7 @@ def log_predictive_of_counts(concentration, totals, counts):
         )
         return terms @ log_rising(concentration[:, places].T, some)
 
-    starts = range(0, counts.shape[0], ROWS_OF_TASK)
+    starts = range(0, counts.shape[0], ROWS_AT_ONCE)
     logs = run_shared([functools.partial(sums, first) for first in starts])
     logs = np.concatenate(logs) if logs else np.zeros((0, len(totals)))
     return logs - log_rising(totals, sizes)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
+from .._utils._budgets import ROWS_AT_ONCE
 from .._utils._linalg import one_blas_thread, sparse_rows
 
 # -- leading axes of samples of rows: the directions in which rows differ most ---------
@@ -17,8 +18,6 @@ OVERSAMPLING, N_ITERATIONS = 8, 3
 #: A row is empty if its number of tokens, divided by the largest count, is at most
 #: this.
 LEAST_TOKENS = 1e-30
-#: An outer product is subtracted from this number of rows of a matrix at a time.
-ROWS_SUBTRACTED = 1024
 
 
 def even_sample(X, sample_weight):
@@ -127,8 +126,8 @@ def leading_axes(matrix, rows, columns, n_axes):
 
 def _minus_outer(matrix, rows, columns):
     """Subtract an outer product from a matrix in place, with little memory."""
-    for start in range(0, len(rows), ROWS_SUBTRACTED):
-        part = slice(start, start + ROWS_SUBTRACTED)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
         matrix[part] -= np.outer(rows[part], columns)
     return matrix
 

@@ -13,14 +13,8 @@ from scipy import sparse, special
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-from .._contract import (
-    Ascent,
-    ConjugateModel,
-    IllDefined,
-    LocalStep,
-    Powers,
-    Request,
-)
+from .._contract import Ascent, ConjugateModel, IllDefined, LocalStep, Powers, Request
+from .._utils._budgets import ROWS_COMPARED
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
@@ -102,8 +96,6 @@ def _cosines(a, b):
 
 
 # -- mixtures of components that have conjugate priors ---------------------------------
-#: Largest number of rows that a start uses.
-ROWS_LOOKED_AT = 20_000
 #: Logarithm of the probability of a component that is excluded, finite in float32.
 NEVER = -1e30
 #: Number of times that each row counts in a fit of maximum likelihood; numbers of steps
@@ -246,7 +238,7 @@ class MixtureModel(NaturalModel):
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         weight = sample_weight if np.any(sample_weight) else np.ones(X.shape[0])
         known = np.flatnonzero(weight > 0)
-        rows = known[:: -(-len(known) // ROWS_LOOKED_AT)]
+        rows = known[:: -(-len(known) // ROWS_COMPARED)]
         few = len(rows) < self.n_components
         shares = weight[rows] / weight[rows].sum()
         seeds = random.choice(len(rows), self.n_components, few, shares)
@@ -760,7 +752,7 @@ def _looked_at(labels):
     """Return rows at even distances: of the rows with labels, and of the others."""
     known = _are_known(labels)
     parts = np.flatnonzero(known), np.flatnonzero(~known)
-    few = [rows[:: -(-len(rows) // ROWS_LOOKED_AT) or 1] for rows in parts]
+    few = [rows[:: -(-len(rows) // ROWS_COMPARED) or 1] for rows in parts]
     return np.sort(np.concatenate(few))
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._simd.special import multiply, packed_columns
+from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._linalg import tiled_matmul
 from .._utils._tasks import Pool, Task
 from . import _kernels
-from ._measures import MOST_SCORES
 
 #: Largest number of users in a task, and largest number of multiplications in a task.
 MOST_USERS, MOST_TERMS = 384, 2**32
@@ -173,7 +173,7 @@ class _Search:
         while len(pending):
             size = min(size, n_items)
             some = np.sort(rescoring.order[:size])
-            step = max(MOST_SCORES // size, 1)
+            step = within(VALUES_AT_ONCE, size)
             for start in range(0, len(pending), step):
                 self._among(some, pending[start : start + step])
             if size == n_items:

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-#: Largest number of scores in memory at a time.
-MOST_SCORES = 2**20
+from .._utils._budgets import VALUES_AT_ONCE
 
 
 def ranking_measures(scores, rows, items, measures):
@@ -52,8 +51,8 @@ def _ties(scores, rows, scored, k):
     at_last = (scores == last[:, None]).sum(axis=1)
     first = np.empty(len(scored), np.intp)
     size = np.empty(len(scored), np.intp)
-    for start in range(0, len(scored), MOST_SCORES // k + 1):
-        part = slice(start, start + MOST_SCORES // k + 1)
+    for start in range(0, len(scored), VALUES_AT_ONCE // k + 1):
+        part = slice(start, start + VALUES_AT_ONCE // k + 1)
         best = top[rows[part]]
         first[part] = (best > scored[part, None]).sum(axis=1)
         size[part] = (best == scored[part, None]).sum(axis=1)

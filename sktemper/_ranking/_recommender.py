@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from .._contract import all_finite
 from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, positive_int
+from .._utils._budgets import ROWS_SAMPLED, TERMS_ALONE
 from .._utils._cache import LastCall
 from .._utils._frames import data_frame, frame_library
 from .._utils._notices import warn
@@ -39,8 +40,6 @@ SERVED = (
     "log_shares",
     "most_popular",
 )
-#: Number of multiplications that take some milliseconds.
-MOST_INLINE_COST = 2**23
 
 
 # -- users of the last fit (posteriors, entries and labels), and selection of users ----
@@ -151,8 +150,6 @@ def columns_of_pairs(pairs):
 
 
 # -- long tables that are given in place of a matrix -----------------------------------
-#: Number of lines of a table that are inspected.
-MOST_LINES = 100_000
 #: Least number of users, and of items.
 FEWEST_LABELS = 8
 #: Least share of the lines that are different pairs, and of the numbers from the first
@@ -170,7 +167,7 @@ def is_long_table(X, names=None):
     """
     if names is not None and str(names[0]).lower().startswith("user"):
         return True
-    lines = X[:MOST_LINES].toarray() if sparse.issparse(X) else X[:MOST_LINES]
+    lines = X[:ROWS_SAMPLED].toarray() if sparse.issparse(X) else X[:ROWS_SAMPLED]
     labels = lines[:, :2].T
     if not (labels == np.rint(labels)).all():  # also if a label is NaN
         return False
@@ -521,7 +518,7 @@ class RecommenderMixin:
         super()._inspect_training_data(data, fresh)
         if not fresh or data.shape[1] - 2 not in (1, 2):
             return
-        X, _ = data.sample(MOST_LINES)
+        X, _ = data.sample(ROWS_SAMPLED)
         if is_long_table(X, vars(self).get("feature_names_in_")):
             warn(
                 "X seems to be a long table of users, items and ratings, but is taken "
@@ -661,7 +658,7 @@ class RecommenderMixin:
     def _inline_limits(self):
         # the cost of a row is the cube of the rank
         most_rows, most_values = super()._inline_limits()
-        by_cost = MOST_INLINE_COST // self._n_features_out**3
+        by_cost = TERMS_ALONE // self._n_features_out**3
         return max(min(by_cost, most_rows), 4), most_values
 
     def _cached(self, name, make):

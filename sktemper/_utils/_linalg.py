@@ -8,12 +8,9 @@ import threading
 import numpy as np
 
 from .._simd.special import multiply, packed_columns
+from ._budgets import TERMS_AT_ONCE, within
 from ._csr import copied_rows
 from ._sklearn import thread_pools
-
-#: Number of multiplications in one call, which takes at most 20 milliseconds.  Ctrl-C
-#: acts between calls.
-TERMS_AT_ONCE = 2**27
 
 
 class _Limit:
@@ -74,7 +71,7 @@ def tiled_matmul(rows, matrix):
     product = np.empty((len(rows), n_columns), dtype)
     # the kernel requires aligned arrays
     columns = packed_columns(np.require(matrix, dtype, "A"))
-    step = max(TERMS_AT_ONCE // max(n_inner * n_columns, 1), 1)
+    step = within(TERMS_AT_ONCE, n_inner * n_columns)
     for start in range(0, len(rows), step):
         part = np.require(rows[start : start + step], dtype, "A")
         if part.strides[1] != part.itemsize:

@@ -8,13 +8,11 @@ from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
 from .._utils._arguments import POSITIVE, Interval, WholeNumber, check_arguments, refuse
+from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed
 from ._ratings import csr_of_keys
 
-# Number of tokens, of ratings, and of entries of X or of features, that are drawn at a
-# time; a token needs about 30 bytes of memory.
-_CHUNK = 2**20
 # If more than this share of all pairs is rated, the algorithm visits every pair;
 # otherwise it draws pairs until there are enough different ones.
 _DENSE_SHARE = 0.05
@@ -123,7 +121,7 @@ def make_lda_documents(
     word_cdf /= word_cdf[:, -1:]
 
     counts, doc_topics = [], []
-    chunk = max(1, int(_CHUNK / max(doc_length, n_components)))
+    chunk = within(VALUES_AT_ONCE, max(doc_length, n_components))
     for start in range(0, n_samples, chunk):
         n_rows = min(chunk, n_samples - start)
         lengths = rng.poisson(doc_length, size=n_rows)
@@ -221,7 +219,7 @@ def make_factorial_mixture(
 
     X = np.empty((n_samples, n_features), dtype=dtype)
     features = np.empty((n_samples, n_components), dtype=bool)
-    chunk = max(1, _CHUNK // max(n_components, n_features))
+    chunk = within(VALUES_AT_ONCE, max(n_components, n_features))
     for start in range(0, n_samples, chunk):
         rows = slice(start, min(start + chunk, n_samples))
         features[rows] = rng.random(features[rows].shape) < probability
@@ -325,8 +323,8 @@ def make_ratings(
 
     keys = _draw_pairs(n_users, n_items, n_ratings, inequality, rng)
     ratings = np.empty(n_ratings, dtype=dtype)
-    for start in range(0, n_ratings, _CHUNK):
-        part = slice(start, start + _CHUNK)
+    for start in range(0, n_ratings, VALUES_AT_ONCE):
+        part = slice(start, start + VALUES_AT_ONCE)
         i, j = np.divmod(keys[part], n_items)
         values = np.einsum("nk,nk->n", user_factors[i], item_factors[j])
         values += global_mean + user_biases[i] + item_biases[j]

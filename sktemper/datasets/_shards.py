@@ -12,14 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from .._utils._arguments import WholeNumber
+from .._utils._budgets import VALUES_AT_ONCE
 from .._utils._linalg import entries_of_rows
 from .._utils._notices import warn
 from ._folder import NAMES, check_crc, open_npy, write_json, write_npy
 from ._lines import LARGEST_SIZE
 
 # -- blocks of rows --------------------------------------------------------------------
-#: Number of values that are checked at a time.
-LOOKED_AT_ONCE = 2**16
 
 
 def index_dtype(n_features):
@@ -127,8 +126,8 @@ def _finite(number):
 def _fraction_among(values):
     """Return the first value that is not an integer, or None."""
     values = values.ravel()
-    for start in range(0, len(values), LOOKED_AT_ONCE):
-        piece = values[start : start + LOOKED_AT_ONCE]
+    for start in range(0, len(values), VALUES_AT_ONCE):
+        piece = values[start : start + VALUES_AT_ONCE]
         found = piece[(np.rint(piece) != piece) & ~np.isnan(piece)]
         if len(found):
             return found[0].item()

@@ -32,6 +32,7 @@ from .._families._dirichlet import log_draws
 from .._families._family import dense
 from .._families._wide_mixture import WideMixtureModel
 from .._utils._arguments import concentrations_of
+from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._cache import LastCall
 from .._utils._linalg import canonical
 
@@ -76,8 +77,6 @@ def auto_feature_prior(X, n_components, sample_weight=None):
 
 
 # -- log C of samples with different numbers of observations, by Monte Carlo -----------
-#: Maximum number of logarithms that one call exponentiates.
-LOGS_AT_ONCE = 2**22
 
 
 def draw_partition(
@@ -146,7 +145,7 @@ def _draws(prior, b):
 def _log_power_sums(log_probabilities, b):
     """Return the mean over features of log sum_v theta_v^b, (n_temperatures,)."""
     logs = log_probabilities[..., None, :]
-    n = max(1, LOGS_AT_ONCE // log_probabilities.size)
+    n = within(VALUES_AT_ONCE, log_probabilities.size)
     parts = [logsumexp(b[i : i + n, None] * logs, axis=-1) for i in range(0, len(b), n)]
     sums = np.concatenate(parts, axis=-1)
     return sums.reshape(-1, len(b)).mean(axis=0)
@@ -349,8 +348,6 @@ def _scale(X, weight, scale):
 
 
 # -- mixtures of multinomials and of Bernoullis as `ConjugateModel`s -------------------
-#: Largest number of values of a block; each value takes two floats.
-VALUES_OF_BLOCK = 2**21
 #: Highest start temperature of an annealing of documents.
 HOTTEST_START = 100.0
 
@@ -470,7 +467,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         family = BernoulliFamily(n_features, threshold)
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
-        self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
+        self.block_size = max(16, min(self.block_size, VALUES_AT_ONCE // n_features))
         self.absent = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
         self._predictive = LastCall()
 

@@ -11,6 +11,7 @@ from scipy.special import logit
 from sklearn import config_context
 
 from .._families._family import Natural
+from .._utils._budgets import VALUES_AT_ONCE, VALUES_KEPT, within
 from .._utils._validation import checked_floats
 from . import _kernels
 
@@ -240,10 +241,6 @@ def mean_square(rows, weight):
 
 
 # -- couplings between the features of samples, with or without missing values ---------
-#: Grams of samples with missing values are kept if they have at most `MOST_ENTRIES`
-#: entries in total.  Otherwise grams with about `ENTRIES_AT_ONCE` entries, which fit
-#: into a cache, are computed at a time.
-MOST_ENTRIES, ENTRIES_AT_ONCE = 2**22, 2**20
 
 
 class Coupling(NamedTuple):
@@ -291,8 +288,8 @@ class Couplings:
             self.whole = np.flatnonzero(~lacking)
             n_entries = model.n_components * (model.n_components + 1) // 2
             size = max(len(rows), 1)
-            if size * n_entries > MOST_ENTRIES:
-                size = max(ENTRIES_AT_ONCE // n_entries, 1)
+            if size * n_entries > VALUES_KEPT:
+                size = within(VALUES_AT_ONCE, n_entries)
             self.parts = [
                 rows[start : start + size] for start in range(0, len(rows), size)
             ]

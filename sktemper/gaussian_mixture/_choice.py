@@ -4,6 +4,7 @@ import numpy as np
 
 from .._families._ascent import MixtureAscent
 from .._families._mixture import Mixture
+from .._utils._budgets import ROWS_COMPARED
 from ..model import IllDefined, Powers
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
@@ -11,7 +12,6 @@ from ._model import ROWS_PER_COLUMN
 from ._priors import MARGIN, agglomerated
 from ._starts import (
     ENOUGH_ROWS,
-    ROWS_OF_COVARIANCES,
     distinct_rows,
     impute,
     kmeans_labels,
@@ -30,7 +30,7 @@ MOST_COLUMNS = 150
 #: rows than for two scores are not compared, because their directions are mostly noise.
 SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
 #: Number of rows of the comparison times the squared number of columns, for at least
-#: `ENOUGH_ROWS` and at most `ROWS_OF_COVARIANCES`.
+#: `ENOUGH_ROWS` and at most `ROWS_COMPARED`.
 ELEMENTS = 2e7
 #: "spherical" is not compared if "diag", of which it is a case, has more than this
 #: number of nats per row less than "full".  In 240 comparisons on data of the zoo, it
@@ -199,7 +199,7 @@ def _some(X, sample_weight, least):
 
     The number of rows is limited by `ELEMENTS`, but may always be ``least``.
     """
-    most = min(ROWS_OF_COVARIANCES, int(ELEMENTS / X.shape[1] ** 2))
+    most = min(ROWS_COMPARED, int(ELEMENTS / X.shape[1] ** 2))
     most = max(ENOUGH_ROWS, most, least)
     rows = np.arange(len(X))
     if sample_weight is not None and sample_weight.any():

@@ -32,6 +32,7 @@ from .._families._births import USED
 from .._families._dirichlet import CONCENTRATION, WEIGHTS
 from .._families._normal_wishart import COVARIANCES, CovarianceName
 from .._utils._arguments import POSITIVE, Interval, WholeNumber, check_statistic
+from .._utils._budgets import ROWS_AT_ONCE, TERMS_ALONE
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
@@ -76,11 +77,6 @@ def model_of(make, settings, n_features, dtype, others):
         dtype=dtype,
         **others,
     )
-
-
-#: Largest number of rows, and of multiplications, about a millisecond, for which the
-#: calling thread computes.
-MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 2048, 2**22
 
 
 class _GaussianMixture(MixtureMixin, TemperedEstimator):
@@ -222,7 +218,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     def _inline_limits(self):
         rows, values = super()._inline_limits()
         products = self.n_components * self.n_features_in_**2
-        most = min(MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS // products)
+        most = min(2 * ROWS_AT_ONCE, TERMS_ALONE // products)
         return max(rows, most), values
 
     @staticmethod

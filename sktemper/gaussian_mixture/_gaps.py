@@ -24,13 +24,12 @@ from .._families._counts import log_rising
 from .._families._family import ONCE
 from .._families._mixture import drawn_components, softmax
 from .._families._normal_wishart import COVARIANCES, LOG_2_PI
+from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ._family import GaussianFamily, TiedFamily
 
 # -- rows with missing values, and distributions of these values given a component -----
-#: Largest number of elements of the conditional covariances that are computed at once.
-MOST_ELEMENTS = 2**21
 
 
 def block_of(rows):
@@ -121,7 +120,7 @@ class GappedRows:
         The conditional covariances of each slice have a limited size.
         """
         most = max(int(self.n_missing.max(initial=1)) ** 2, self.shape[1])
-        step = max(MOST_ELEMENTS // (n_components * most), 1)
+        step = within(VALUES_AT_ONCE, n_components * most)
         if step >= len(self):
             return [(slice(None), self)]
         parts = gen_batches(len(self), step)

@@ -16,15 +16,14 @@ from scipy.special import gammaln
 from sklearn.utils import check_array, gen_batches
 
 from .._families._counts import log_rising
+from .._utils._budgets import ROWS_AT_ONCE, ROWS_COMPARED
 from .._utils._linalg import tiled_matmul
 from ._model import GaussianMixtureModel
 from ._priors import LEAST_FREE, MOST_FREE
 from ._starts import (
-    BLOCK_ROWS,
     FLOOR,
     NO_VARIANCE,
     NO_WIDTH,
-    ROWS_OF_COVARIANCES,
     weights_of,
 )
 
@@ -72,7 +71,7 @@ class Directions:
         rows = np.flatnonzero(weight)
         n_features = X.shape[1]
         most = max(LEAST_ROWS, int(MOST_PRODUCTS / n_features**2))
-        rows = rows[:: -(-len(rows) // min(ROWS_OF_COVARIANCES, most))]
+        rows = rows[:: -(-len(rows) // min(ROWS_COMPARED, most))]
         # sums depend on the memory order
         X, weight = X[rows].astype(np.float64, "C"), weight[rows] / weight[rows].sum()
         if np.isnan(X).any():
@@ -99,7 +98,7 @@ class Directions:
 
     def standardised(self, X):
         """Yield parts of rows in standardised columns, and their places."""
-        for part in gen_batches(len(X), BLOCK_ROWS):
+        for part in gen_batches(len(X), ROWS_AT_ONCE):
             # sums over columns depend on the memory order
             yield part, np.subtract(X[part], self.centre, order="C") / self.scales
 

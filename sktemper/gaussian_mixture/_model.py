@@ -16,6 +16,7 @@ from .._families._ascent import DONE_BY_KERNEL
 from .._families._births import USED
 from .._families._mixture import Mixture, MixtureModel
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
+from .._utils._budgets import ROWS_AT_ONCE
 from .._utils._cache import LastCall
 from .._utils._validation import check_init, check_values, check_variances
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
@@ -30,7 +31,6 @@ from ._priors import (
     restarted,
 )
 from ._starts import (
-    BLOCK_ROWS,
     check_weights_init,
     floors,
     from_means,
@@ -75,7 +75,7 @@ class GaussianMixtureModel(MixtureModel):
     """
 
     annealing_steps, birth_steps = 30, 15
-    block_size = BLOCK_ROWS
+    block_size = ROWS_AT_ONCE
     #: Part of the lower bound that is the same for all parameters.
     log_constant = 0.0
     #: Families of components with their own covariances, and with a common one.

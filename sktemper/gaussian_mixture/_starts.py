@@ -14,6 +14,13 @@ from scipy.special import ndtri
 from sklearn.utils import gen_batches
 
 from .._families._normal_wishart import COVARIANCES
+from .._utils._budgets import (
+    ROWS_AT_ONCE,
+    ROWS_COMPARED,
+    ROWS_SAMPLED,
+    TERMS_AT_ONCE,
+    within,
+)
 from .._utils._validation import check_variances, checked_floats
 from . import _kernels
 from ._gaps import GappedRows, block_of, conditional, has_gaps, sum_covariances
@@ -22,11 +29,6 @@ from ._gaps import GappedRows, block_of, conditional, has_gaps, sum_covariances
 #: Number of rows that are enough for the spreads of columns, for the comparison of
 #: covariance types, and for checks after a fit.
 ENOUGH_ROWS = 5_000
-#: Largest number of rows from which covariances are computed.
-ROWS_OF_COVARIANCES = 20_000
-#: Number of rows that are processed at once.  It is large, because the work that is
-#: done once for each block takes as long as the work for hundreds of rows.
-BLOCK_ROWS = 1024
 #: The range of a normal distribution from its first to its last decile, in standard
 #: deviations.
 DECILES = 2.0 * ndtri(0.9)
@@ -106,12 +108,8 @@ TOL = 1e-4
 KMEANS_STEPS = 300
 #: k-means uses this number of rows, or this number per component if that is larger.
 KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT = 4_000, 200
-#: Number of multiplications of a call of a kernel, between which Ctrl-C acts.
-PRODUCTS = 10**8
 #: Least total weight of a cluster.
 TINY = np.finfo(np.float64).tiny
-#: Largest number of rows from which starts are computed.
-ROWS_SAMPLED = 100_000
 
 
 def from_distinct(start, is_scaled, X, n_components, random, weight=None):
@@ -185,7 +183,10 @@ def _centred(rows, weight):
 
 def _nearest(rows, weight, centres, sums=None):
     """Return the nearest centre of each row, see `_kernels.nearest_centres`."""
-    labels, n_rows = np.empty(len(rows), dtype=np.intp), 1 + PRODUCTS // centres.size
+    labels, n_rows = (
+        np.empty(len(rows), dtype=np.intp),
+        within(TERMS_AT_ONCE, centres.size),
+    )
     for part in gen_batches(len(rows), n_rows):
         _kernels.nearest_centres(rows[part], weight[part], centres, labels[part], sums)
     return labels
@@ -384,7 +385,7 @@ def shows_correlations(X, weight):
     weight : ndarray of shape (n_samples,) or None
     """
     weight = weights_of(X, weight)
-    step = -(-len(X) // ROWS_OF_COVARIANCES)
+    step = -(-len(X) // ROWS_COMPARED)
     known = (~np.isnan(X[::step])).astype(np.float64)
     pairs = (step * weight[::step] * known.T) @ known
     return bool(pairs.min() >= ROWS_PER_COLUMN * X.shape[1])
@@ -423,7 +424,7 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
         If no column has a value.
     """
     weight = weights_of(X, weight)
-    step = -(-len(X) // ROWS_OF_COVARIANCES)
+    step = -(-len(X) // ROWS_COMPARED)
     if weight[::step].any():
         X, weight = X[::step], weight[::step]
     X = np.asarray(X, dtype=np.float64, order="C")
@@ -446,7 +447,7 @@ def _fit_gaussian(X, weight, mean, variances):
     """Return the mean and the covariance of a Gaussian that is fitted to rows."""
     total, origin = weight.sum(), mean
     units = np.sqrt(np.where(variances > 0, variances, 1.0))
-    parts = list(gen_batches(len(X), BLOCK_ROWS))
+    parts = list(gen_batches(len(X), ROWS_AT_ONCE))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
     ridge = RIDGE * np.eye(len(units))
@@ -493,7 +494,7 @@ def impute(X, weight, is_full, default=None):
     units = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
     scaled = covariance / np.outer(units, units) + RIDGE * np.eye(len(units))
     precision = _inverse(scaled)
-    for part in gen_batches(len(X), BLOCK_ROWS):
+    for part in gen_batches(len(X), ROWS_AT_ONCE):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
         if isinstance(block, GappedRows):
             rows = (block.rows - mean) / units

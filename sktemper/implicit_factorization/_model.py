@@ -23,8 +23,9 @@ from .._families._gaussian import (
     unpacked,
 )
 from .._ranking._best import UserEntries
-from .._ranking._measures import MOST_SCORES, ranking_measures
+from .._ranking._measures import ranking_measures
 from .._simd.room import zeros
+from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Stopped
@@ -101,7 +102,7 @@ def held_out_ndcg(users, items, observed, held_out, stop):
     """
     columns = np.ascontiguousarray(items.T)
     gains = np.zeros(len(users))
-    for rows in gen_batches(len(users), max(1, MOST_SCORES // len(items))):
+    for rows in gen_batches(len(users), within(VALUES_AT_ONCE, len(items))):
         if stop[0]:
             raise Stopped
         scores = tiled_matmul(users[rows], columns)

@@ -53,6 +53,7 @@ from .._utils._arguments import (
     positive_int,
     refuse,
 )
+from .._utils._budgets import TERMS_ALONE, VALUES_AT_ONCE, within
 from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy
@@ -73,7 +74,7 @@ from ._cells import N_SQUARES, Cells, added, priors_of_cells, shares_of_cells
 from ._common import separated
 from ._end_of_fit import END_OF_FIT_CHECKS, empty_topics
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
-from ._model import ENTRIES_AT_ONCE, ROWS_OF_BLOCK, LDAModel
+from ._model import ROWS_OF_BLOCK, LDAModel
 from ._priors import best_prior, check_samplable, positive
 from ._topics import Documents, Topics
 
@@ -131,9 +132,6 @@ LEAST_TEMPERATURE = 1e-6
 #: times alpha, which are most topics.  The relative change of a step is about 1e-7 in
 #: float32 and 1e-9 in float64.
 DROP_TOL = 1e-4
-#: Largest number of entries times topics of documents for which the calling thread
-#: computes, if they are at most one block.
-MOST_INLINE_PRODUCTS = 2_000_000
 #: Largest limit of the iterations of a document for which the calling thread computes,
 #: which cannot be interrupted in a kernel.
 MOST_INLINE_ITERATIONS = 1000
@@ -373,7 +371,7 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         if self.n_jobs not in (None, 1):  # several threads share a block
             return super()._inline_limits()
         n_topics = self.state_.globals_.u.shape[1]
-        return ROWS_OF_BLOCK, MOST_INLINE_PRODUCTS // n_topics
+        return ROWS_OF_BLOCK, TERMS_ALONE // n_topics
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
@@ -1080,7 +1078,7 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         n_documents = positive_int(n_documents, "n_documents")
         of_query = np.sqrt(self.transform(_as_rows(query)), dtype=np.float64)
         of_others = np.sqrt(self.transform(X), dtype=np.float64)
-        found, size = [], max(1, ENTRIES_AT_ONCE // len(of_others))
+        found, size = [], within(VALUES_AT_ONCE, len(of_others))
         for rows in gen_batches(len(of_query), size):
             distance = cdist(of_query[rows], of_others) / np.sqrt(2.0)  # 0 if equal
             order = np.argsort(distance, axis=1, kind="stable")[:, :n_documents]

@@ -21,6 +21,7 @@ from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._families._critical import ROWS_ANALYSED
 from .._simd import special
+from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._cache import LastCall
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul
@@ -80,10 +81,6 @@ def _interpolation(points):
     return low + (high - low) * (unit + 1) / 2, weights
 
 
-#: Number of entries of a table, of logarithms or of distances, that is made at a time.
-ENTRIES_AT_ONCE = 2**20
-
-
 def complete_scores(block, prepared, gamma, power):
     """Return E log p(words, topics of words | theta, topics) of each document.
 
@@ -95,7 +92,7 @@ def complete_scores(block, prepared, gamma, power):
     topics = psi(prepared.topics.rows(block.words)) - prepared.digamma_totals
     document = np.repeat(np.arange(len(gamma)), np.diff(block.starts))
     power = np.broadcast_to(power, len(gamma))[document, None]
-    scores, step = np.zeros(len(document)), max(1, ENTRIES_AT_ONCE // gamma.shape[1])
+    scores, step = np.zeros(len(document)), within(VALUES_AT_ONCE, gamma.shape[1])
     for some in gen_batches(len(document), step):
         logs = theta[document[some]] + topics[block.slots[some]]
         scores[some] = (softmax(power[some] * logs, axis=1) * logs).sum(axis=1)

@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils._budgets import ROWS_AT_ONCE
 from . import _kernels
 from ._cells import N_SQUARES, added, with_shares
 
 #: Number of blocks of statistics that are kept before they are added up.
 MOST_PARTS = 16
-#: Number of rows of a sum that are moved at a time.
-MOVED_AT_ONCE = 1024
 #: Rows of priors of documents that all have the first.
 NO_ROWS = np.zeros(0, dtype=np.intp)
 
@@ -118,8 +117,8 @@ class _Accumulator:
         words, rows = np.flatnonzero(self._known), self.rows
         # Rows are moved in place, some at a time.  This is safe because no row moves to
         # a higher index.
-        for start in range(0, len(words), MOVED_AT_ONCE):
-            moved = words[start : start + MOVED_AT_ONCE]
+        for start in range(0, len(words), ROWS_AT_ONCE):
+            moved = words[start : start + ROWS_AT_ONCE]
             rows[start : start + len(moved)] = rows[moved]
         rows = rows[: len(words)]
         parts, sizes = ((words, rows),), (len(self._known), rows.shape[1])

@@ -18,9 +18,6 @@ from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked
 
-#: Number of rows scored at a time, so that the data are never copied whole.
-ROWS_AT_A_TIME = 1000
-
 
 def components_of(estimator, n_features=None):
     if isinstance(estimator, BaseEstimator):

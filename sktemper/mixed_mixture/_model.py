@@ -14,6 +14,7 @@ from .._families._mixture import MixtureModel
 from .._families._normal_gamma import NormalGammaFamily
 from .._families._normal_wishart import LOG_2_PI
 from .._utils._arguments import concentrations_of
+from .._utils._budgets import VALUES_KEPT
 from .._utils._linalg import RowArrays
 from ._columns import WITH_INTERVALS
 
@@ -390,8 +391,6 @@ def _log_poisson(x, rate):
 
 
 # -- mixture of tables with columns of several kinds, as a `ConjugateModel` ------------
-#: Largest number of moments of all rows that a fit caches.
-KEPT_VALUES = 2**23
 #: Prior of a normal column, in units of the standard deviation of all rows: the number
 #: of rows to which the prior mean is equivalent, and the rate of the Gamma distribution
 #: of the precision, whose shape is 1.
@@ -418,7 +417,7 @@ class MixedMixtureModel(MixtureModel):
         self.block_size = int(
             np.clip(VALUES_OF_BLOCK // family.n_natural // 16 * 16, 16, 1024)
         )
-        self.most_kept_rows = KEPT_VALUES // family.n_natural
+        self.most_kept_rows = VALUES_KEPT // family.n_natural
 
     steps_by_kernel = True
 
