@@ -275,6 +275,9 @@ class Data:
         together.
     """
 
+    #: Weights of rows, if these are training data.
+    weight = None
+
     def __init__(self, parts, validated, source, run=1):
         self.parts, self.validated, self.source = tuple(parts), tuple(validated), source
         sizes = [part.n_rows for part in self.parts]
@@ -393,11 +396,31 @@ class Data:
         """
         return self._sample_cache.result(self._sample, most)
 
+    def counted_parts(self):
+        """Yield the matrices of parts in memory, without rows of weight 0."""
+        for part, start in zip(self.parts, self.starts, strict=True):
+            weight = self.weight
+            if weight is not None:
+                weight = weight[start : start + part.n_rows]
+            if hasattr(part, "X"):
+                yield with_weight(part.X, weight)
+
+    def counted_sample(self, most):
+        """Return the rows of `sample` whose weight is not 0."""
+        X, rows = self.sample(most)
+        return X if self.weight is None else with_weight(X, self.weight[rows])
+
     def _sample(self, most):
         if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):
             return self.parts[0].X, slice(None)
         rows = np.arange(0, len(self), -(-len(self) // most))
         return self.rows(rows), rows
+
+
+def with_weight(rows, weight):
+    """Return the rows whose weight is not 0; all rows if none has a weight."""
+    is_whole = weight is None or weight.all() or not weight.any()
+    return rows if is_whole else rows[weight > 0]
 
 
 def data_of(X, validate):
@@ -576,12 +599,12 @@ class Problem:
         weight = self.row_weight
         return X, None if weight is None else weight[rows]
 
-    @property
-    def rows_with_weight(self):
-        """The rows of `sample` whose weight is not 0, which determine "auto"."""
+    @functools.cached_property
+    def counted_sample(self):
+        """The rows of `sample` whose weight is not 0, and their weights."""
         X, weight = self.sample
-        are_all = weight is None or weight.all() or not weight.any()
-        return X if are_all else X[weight > 0]
+        counted = None if weight is None else with_weight(weight, weight)
+        return with_weight(X, weight), counted
 
     def initial_globals(self, random, hyper):
         """Return the global parameters of a start."""
@@ -622,7 +645,7 @@ class Problem:
         critical = None
         if tempering.has_critical_temperatures:
             critical = self.critical_temperatures(hyper)
-        return self.model.auto_temperature(hyper, self.rows_with_weight), critical
+        return self.model.auto_temperature(hyper, self.counted_sample[0]), critical
 
     def on(self, rows):
         return replace(self, rows=rows)

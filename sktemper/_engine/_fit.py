@@ -283,7 +283,7 @@ def _batch_size(training, problem, total):
     if training.batch_size is None:
         return len(problem.data)
     if training.batch_size == "auto":
-        return problem.model.auto_batch_size(problem.rows_with_weight, total)
+        return problem.model.auto_batch_size(problem.counted_sample[0], total)
     return training.batch_size
 
 

@@ -49,7 +49,7 @@ class Lengths(NamedTuple):
     @classmethod
     def of(cls, data):
         """Return the statistics of `Data`; dense data are represented by some rows."""
-        lengths = [_lengths(part.X) for part in data.parts if hasattr(part, "X")]
+        lengths = list(map(_lengths, data.counted_parts()))
         if not lengths:
             return cls()
         lengths = np.concatenate(lengths).astype(np.float64)
@@ -123,7 +123,12 @@ def validate_training_counts(estimator, X, reset):
             f"X has no counts above {largest:.3g}, but one must be at least "
             f"{1 / LARGEST_COUNT:g}."
         )
-    if reset and are_normalised(X):
+    return X
+
+
+def inspect_counts(estimator, data, fresh):
+    """Warn once of a matrix that is normalised, or of a chunk that lacks words."""
+    if fresh and are_normalised(data.counted_sample(ROWS_INSPECTED)):
         warn_once(
             estimator,
             "normalised",
@@ -134,10 +139,6 @@ def validate_training_counts(estimator, X, reset):
             "alternate_sign=False).",
             UserWarning,
         )
-    return X
-
-
-def inspect_counts(estimator, data, fresh):
     known, these = choices_of(estimator).lengths or Lengths(), Lengths.of(data)
     if fresh or not these.lack_words(known):
         choose(estimator, lengths=these if fresh else known + these)

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 from scipy.sparse import issparse
 
+from .._engine._data import with_weight
 from .._utils._budgets import ROWS_COMPARED
 from .._utils._notices import listed, warn_once
 
@@ -81,10 +82,12 @@ def _labelled_columns(data, names):
     Data are never copied whole.
     """
     blocks = [X for X in data.validated if not issparse(X)]
+    weight = data.weight if sum(map(len, blocks)) == len(data) else None
     for number, name in enumerate(names if blocks else []):
         label = f"Column {name!r}" + " of X" * (not isinstance(name, str))
         columns = [X[:, number] for X in blocks]
-        yield label, columns[0] if len(columns) == 1 else np.concatenate(columns)
+        column = columns[0] if len(columns) == 1 else np.concatenate(columns)
+        yield label, with_weight(column, weight)
 
 
 # -- copies of rows, of which a mixture would make components of their own -------------
@@ -96,16 +99,11 @@ LEAST_COPIES = 1.5
 LEAST_WHOLE = 0.9
 
 
-def rows_repeat(estimator, X, n_rows):
-    """Return the message of a warning about copies of rows, or None.
-
-    Parameters
-    ----------
-    estimator : TemperedEstimator
-    X : ndarray or CSR of shape (n_sampled, n_features)
-    n_rows : int
-        Number of rows of the training data.
-    """
+def rows_repeat(estimator, problem):
+    """Return the message of a warning about copies of rows, or None."""
+    X, n_rows = problem.counted_sample[0], len(problem.data)
+    if problem.sample_weight is not None:
+        n_rows = np.count_nonzero(problem.sample_weight)
     n_copies = _n_copies(X, n_rows, estimator.n_components)
     if n_copies == 0:
         return None

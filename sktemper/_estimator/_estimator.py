@@ -74,6 +74,7 @@ from ._problems import (
     training_settings,
     valid_data,
     valid_weights,
+    validated_weight,
     warn_of_weights,
     weights_of_rows,
     workers_for,
@@ -448,6 +449,7 @@ class TemperedEstimator(
 
     def _training_data(self, X, fresh, sample_weight):
         data = valid_data(self, X, "_validate_training", fresh)
+        data.weight = validated_weight(sample_weight, data)
         if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "

@@ -280,7 +280,7 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         state.choices = replace(state.choices, labels_and_bound=(labels, bound))
 
     def _advice(self, problem, state):
-        return rows_repeat(self, problem.sample[0], len(problem.data))
+        return rows_repeat(self, problem)
 
     def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.

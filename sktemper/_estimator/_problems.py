@@ -129,7 +129,7 @@ def warn_of_weights(estimator, weight, is_fit):
     is_light = total < most or np.isclose(total, most)
     if weight.max() < 1 and n_rows > most and is_light:
         fault = f"so that the fit has at most one row for each of n_components={most}"
-    elif is_fit and len(weight) > 1 and weight.min() == weight.max() != 1:
+    elif is_fit and n_rows > 1 and weight[weight > 0].min() == weight.max() != 1:
         fault = f"so that each row counts {mean:.4g} times"
     else:
         return

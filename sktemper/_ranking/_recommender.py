@@ -518,7 +518,7 @@ class RecommenderMixin:
         super()._inspect_training_data(data, fresh)
         if not fresh or data.shape[1] - 2 not in (1, 2):
             return
-        X, _ = data.sample(ROWS_SAMPLED)
+        X = data.counted_sample(ROWS_SAMPLED)
         if is_long_table(X, vars(self).get("feature_names_in_")):
             warn(
                 "X seems to be a long table of users, items and ratings, but is taken "

@@ -341,11 +341,11 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         super()._check_enough(data)
         check_columns(self, data)
 
-    def _validate_training(self, X, reset):
-        X = super()._validate_training(X, reset)
+    def _inspect_training_data(self, data, fresh):
+        super()._inspect_training_data(data, fresh)
+        X = data.counted_sample(BernoulliMixtureModel.max_start_rows)
         if self.binarize == 0.0 and not issparse(X):
             _warn_of_codes(self, X)
-        return X
 
     @staticmethod
     def _make_model(settings, n_features, dtype):

@@ -13,7 +13,7 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._engine._data import QUIETLY, Source, matrices_of
+from .._engine._data import QUIETLY, Source, matrices_of, with_weight
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import component_scores, conditional
 from .._estimator._constructors import Annealed, Streaming
@@ -176,9 +176,10 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         check_enough_samples(self, data)
         check_columns(self, data)
         is_full = self.covariance_type in ("full", "auto") and not _is_choice(self)
-        if is_full and self.n_features_in_ > len(data):
+        n_rows = len(data if data.weight is None else np.flatnonzero(data.weight))
+        if is_full and self.n_features_in_ > n_rows:
             warn(
-                f"X has {self.n_features_in_} columns and {len(data)} rows: too few "
+                f"X has {self.n_features_in_} columns and {n_rows} rows: too few "
                 'rows for full covariances. Use covariance_type="auto", "low_rank", '
                 '"diag" or "spherical".'
             )
@@ -195,7 +196,8 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         total = len(data) if sample_weight is None else sample_weight.sum()
         X, places = data.sample(ROWS_SAMPLED)
         if sample_weight is not None:
-            sample_weight = sample_weight[places]
+            own = sample_weight[places]
+            X, sample_weight = with_weight(X, own), with_weight(own, own)
         make = functools.partial(model_of_type, self)
         given = make, self.n_components, X, sample_weight
         report = functools.partial(log, self)
@@ -234,13 +236,13 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     def _advice(self, problem, state):
         """Return a warning about the data, the components or the priors, or None."""
         message = super()._advice(problem, state)
-        message = message or about_binary_data(problem.sample[0])
+        message = message or about_binary_data(problem.counted_sample[0])
         if message is not None:
             return message
         narrow = _about_narrow_columns(self, problem, state)
         if state.moves is None or not state.moves.n_proposed:
             return narrow
-        model, (X, weight) = problem.model, problem.sample
+        model, (X, weight) = problem.model, problem.counted_sample
         other = _with_learned_priors(self, model)
         remedy = 'covariance_type="low_rank"'
         if not _has_subspaces(self):
@@ -504,7 +506,8 @@ def _about_narrow_columns(mixture, problem, state):
     variances, reg_covar = variances.min(axis=0), state.hyper.reg_covar
     if not (variances < NARROW * reg_covar).any():
         return None
-    return narrow_columns(problem.sample[0], variances, reg_covar, mixture._names())
+    X, _ = problem.counted_sample
+    return narrow_columns(X, variances, reg_covar, mixture._names())
 
 
 def _has_matrices(mixture):

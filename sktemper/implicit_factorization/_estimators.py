@@ -166,8 +166,8 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     def _inspect_training_data(self, data, fresh):
         super()._inspect_training_data(data, fresh)
         if fresh and self.pair_weight == "value":
-            X, _ = data.sample(ImplicitFactorizationModel.max_start_rows)
-            _warn_of_weights(X.data)
+            most = ImplicitFactorizationModel.max_start_rows
+            _warn_of_weights(data.counted_sample(most).data)
 
     @staticmethod
     def _make_model(settings, n_features, dtype):

@@ -179,10 +179,10 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         check_distinct(X, found)
         return found
 
-    def _validate_training(self, X, reset):
-        X = super()._validate_training(X, reset)
-        _warn_of_zeros(X)
-        return X
+    def _inspect_training_data(self, data, fresh):
+        super()._inspect_training_data(data, fresh)
+        most = MatrixFactorizationModel.max_start_rows
+        _warn_of_zeros(data.counted_sample(most))
 
     def _check_enough(self, data):
         if not any(map(_has_ratings, data.validated)):

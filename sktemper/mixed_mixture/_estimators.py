@@ -301,10 +301,11 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
         X = as_frame(X)
+        self._column_weight = None
         # a wrong shape is refused later
         if sample_weight is not None and np.asarray(sample_weight).ndim == 1:
             sample_weight = validated_weight(sample_weight, sample_weight)
-        self._column_weight = sample_weight
+            self._column_weight = sample_weight
         is_collection, names = isinstance(X, Source), column_labels(X)
         if fresh and not is_collection and matrices_of(X) is X:
             self._same_columns = _described_parts(self, X)
@@ -459,14 +460,15 @@ def _described(mixture, values, names, n_rows):
     same, weight = map(vars(mixture).get, ("_same_columns", "_column_weight"))
     if same is not None:
         return same
-    seen = set()
+    seen, are_rows = set(), values[0].weight is None
+    if weight is not None:
+        weight = _weights_of_rows(weight, n_rows)
+        n_rows = np.count_nonzero(weight)
+        values = [one.weighted(weight) for one in values] if are_rows else values
     faults = [
-        fault_of(one.entries, seen) if one.is_numeric and one.weight is None else None
+        fault_of(one.entries, seen) if one.is_numeric and are_rows else None
         for one in values
     ]
-    if values[0].weight is None and weight is not None:
-        weight = _weights_of_rows(weight, n_rows)
-        values = [one.weighted(weight) for one in values]
     values = [one.compressed() for one in values]
     kinds = declared_kinds(mixture.kinds, names, len(values))
     given = mixture.categories or {}
@@ -498,9 +500,15 @@ def _described_parts(mixture, parts):
 def _encoded(mixture, X, values):
     """Return an array of the numeric codes of values, or ``X`` itself if equal."""
     parts, unknown = [], {}
+    weight, n_rows = vars(mixture).get("_column_weight"), X.shape[0]
+    if weight is not None:  # of these rows, and of later parts
+        weight, mixture._column_weight = weight[:n_rows], weight[n_rows:]
+        weight = _weights_of_rows(weight, n_rows)
     for column, one in zip(mixture.columns_, values, strict=True):
         numbers, others = column.numbers(one)
         parts.append(numbers)
+        if others and weight is not None:
+            _, others = column.numbers(one.weighted(weight))
         if others:
             unknown[one.name] = others
     _warn_of_unknown(mixture, unknown)

@@ -5,14 +5,18 @@ nine of ten; the remedy, followed literally, ends better, and the warning is gon
 """
 
 import ast
+import contextlib
 import re
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 import sktemper
+from sktemper.base import TemperedEstimator
 
 from .draws import LENGTH, generator, too_few, too_many
 from .warned import WARNED
@@ -85,6 +89,53 @@ def test_warnings_are_right(row):
         n_better = (results["remedy"] > results["fault"]).sum()
         assert not too_few(n_better, N_DRAWS, HALF, n_cells), results
         assert LENGTH == 1 or results["remedy"].mean() > results["fault"].mean()
+
+
+# -- rows without weight ---------------------------------------------------------------
+#: Half as many rows of these values are appended, in mixtures with another text.
+STRANGE_VALUE, STRANGE_TEXT = 70, "seventy"
+#: Fits of topics take other batches if there are more rows.
+WITHOUT_BATCHES = [
+    row for row in WARNED if "AnnealedLDA" not in row.run.__code__.co_names
+]
+
+
+def with_strange_rows(X):
+    strange = X[: max(2, X.shape[0] // 2)].copy()
+    if isinstance(X, pd.DataFrame):
+        for name in X:
+            is_number = X[name].dtype.kind in "if"
+            strange[name] = STRANGE_VALUE if is_number else STRANGE_TEXT
+        return pd.concat([X, strange], ignore_index=True)
+    if sparse.issparse(X):
+        strange.data[:] = STRANGE_VALUE
+        return sparse.vstack([X, strange], format="csr")
+    strange[:] = STRANGE_VALUE
+    return np.concatenate([X, strange])
+
+
+@pytest.mark.every(2 * N_QUICK)
+@pytest.mark.parametrize("row", WITHOUT_BATCHES, ids=lambda row: row.name)
+@pytest.mark.parametrize("case", ["fault", "sound"])
+def test_warnings_do_not_depend_on_rows_without_weight(row, case, monkeypatch):
+    fit = TemperedEstimator._fit
+
+    def fit_to_more(self, X, y, sample_weight, *others):
+        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        X = with_strange_rows(X)
+        weight = np.pad(weight, (0, X.shape[0] - len(weight)))
+        return fit(self, X, y, weight, *others)
+
+    def messages():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with contextlib.suppress(ValueError):  # there are more labels
+                row.run(generator("without weight", row.name), case)
+        return {re.sub(r"\d[\d.e%+-]*", "", str(one.message)) for one in caught}
+
+    expected = messages()
+    monkeypatch.setattr(TemperedEstimator, "_fit", fit_to_more)
+    assert messages() == expected
 
 
 def sites():

@@ -468,7 +468,7 @@ def common_words(random, case):
     return adjusted_rand_score(y[kept], lda.transform(X[kept]).argmax(axis=1))
 
 
-@warned("scaled to length 1", "validate_training_counts")
+@warned("scaled to length 1", "inspect_counts")
 def scaled_counts(random, case):
     X = texts(random)
     given = TfidfTransformer().fit_transform(X) if case == "fault" else X
