@@ -8,7 +8,7 @@ from .._families._births import USED
 from .._utils._notices import listed
 from ..schedules import Clock
 from ._common import common_tokens
-from ._merging import cosine
+from ._merging import cosine, groups_of_topics, sum_groups
 
 #: Two topics are near copies if the cosine of their word weights is above this, and
 #: that of the roots, which is large only if nearly all tokens have the same words.
@@ -43,12 +43,19 @@ def topics_are_empty(estimator, run):
 def topics_are_copies(estimator, run):
     if not _is_final(estimator, run):
         return None
-    tokens = run.state.globals_.tokens()
-    pairs = near_copies(tokens.T)
+    topics = run.state.globals_
+    merged = tokens = topics.tokens().T
+    copies = pairs = near_copies(tokens)
     if not pairs:
         return None
-    n_left = tokens.shape[1] - len({j for _, j in pairs})
-    remedy = f"lower n_components, or call merge_topics({n_left})"
+    # cheaper merges, as of small topics, may precede those of the copies
+    while copies:
+        n_before = len(merged)
+        n_left = n_before - len({j for _, j in copies})
+        groups = groups_of_topics(tokens, topics.prior.T, n_left)
+        merged = sum_groups(tokens, groups)
+        copies = near_copies(merged) if len(merged) < n_before else None
+    remedy = f"lower n_components, or call merge_topics({len(merged)})"
     return (
         "Topics that are near copies: "
         f"{listed(f'{i} and {j}' for i, j in pairs)} (cosine above {COPY_COSINE}). "

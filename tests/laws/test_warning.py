@@ -14,11 +14,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 
 import sktemper
+from sktemper import AnnealedLDA
 from sktemper.base import TemperedEstimator
 
 from .draws import LENGTH, generator, too_few, too_many
+from .registry import documents
 from .warned import WARNED
 from .warned import __file__ as file_of_cases
 
@@ -136,6 +140,19 @@ def test_warnings_do_not_depend_on_rows_without_weight(row, case, monkeypatch):
     expected = messages()
     monkeypatch.setattr(TemperedEstimator, "_fit", fit_to_more)
     assert messages() == expected
+
+
+def test_merged_topics_are_no_copies():
+    """Merges of small topics are cheaper, and come before those of copies."""
+    random = np.random.default_rng(37)
+    X, n_topics = documents(random, int(random.integers(60, 400))), 23
+    lda = AnnealedLDA(n_topics, max_iter=8, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="near copies") as caught:
+        lda.fit(X)
+    (message,) = (str(one.message) for one in caught if "copies" in str(one.message))
+    merged = lda.merge_topics(int(re.search(r"merge_topics\((\d+)\)", message)[1]))
+    topics = normalize(merged.components_ - merged.topic_word_prior_)
+    assert np.triu(topics @ topics.T, 1).max() < 0.95
 
 
 def sites():
