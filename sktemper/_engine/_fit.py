@@ -620,9 +620,12 @@ class _Fit:
         is_cool = state.policies.temperature == 1.0 or not tempering.cools
         if not (tempering.is_settled(state.policies.tempering, clock) and is_cool):
             return False
-        best = state.best
-        if best is None or score > best.score + self.training.tol:
-            state.best = Best(score, 0, *copy.deepcopy(state.parameters))
+        best = state.best or Best(-math.inf, 0, *state.parameters)
+        if score > best.score:
+            kept = copy.deepcopy(state.parameters)
+            best = Best(score, best.failures, *kept, best.reference)
+        if score > best.reference + self.training.tol:
+            state.best = best._replace(failures=0, reference=score)
         else:
             state.best = best._replace(failures=best.failures + 1)
         return self._has_failed(state)

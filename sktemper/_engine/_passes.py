@@ -261,14 +261,17 @@ class Best(NamedTuple):
     ----------
     score : float
     failures : int
-        Number of evaluations since the best state.
+        Number of evaluations since the last gain.
     globals_, hyper : object
+    reference : float
+        Score at the last gain.  A score that exceeds it by `tol` is the next gain.
     """
 
     score: float
     failures: int
     globals_: Any
     hyper: Any
+    reference: float = -math.inf
 
 
 class HeldOut(NamedTuple):
