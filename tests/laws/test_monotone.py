@@ -28,12 +28,6 @@ ONLY_PASSES = {
 }
 
 
-#: Rows of a component below which the bound of Student-t mixtures may fall: degrees of
-#: freedom step together with the components, and with fewer rows the bound fell in 6 of
-#: 72 fits of 4 components to 4 or 6 rows, but in none of 530 others.
-FEW_ROWS = 2
-
-
 def rounding_errors(estimator):
     """Return the rounding errors of bounds with Normal-Wishart posteriors."""
     if not hasattr(estimator, "covariances_"):
@@ -65,8 +59,6 @@ def test_bounds_never_fall(subject):
             estimator.set_params(reg_covar=0.0)
         parts, own = weighted_parts(random, X) if X.shape[0] > 1 else (X, np.ones(1))
         weight = own if weight is None else weight
-        if subject.row.name == "StudentMixture" and len(weight) < FEW_ROWS * number:
-            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
