@@ -33,6 +33,10 @@ IDENTIFIER = (
 )
 
 COPY = "has the values of an earlier column, which count twice"
+#: Each component has parameters of such a column, too, which its prior counts.
+ONE_VALUE = (
+    "has one value only, as more than half of all, which keeps clusters together"
+)
 
 
 def fault_of(numbers, seen):
@@ -47,12 +51,19 @@ def fault_of(numbers, seen):
     return COPY if is_copy else None
 
 
+def one_value(numbers):
+    return ONE_VALUE if np.nanmin(numbers) == np.nanmax(numbers) else None
+
+
 def warn_of_columns(estimator, n_columns, faults):
     """Warn once of each fault, given pairs of the label of a column and its fault."""
     found = {}
     for label, fault in faults:
         found.setdefault(fault, []).append(label)
     found.pop(None, None)
+    n_constant = len(found.get(ONE_VALUE, ()))
+    if not 0.5 * n_columns < n_constant < n_columns:
+        found.pop(ONE_VALUE, None)
     for fault, names in found.items():
         if fault != EMPTY or len(names) < n_columns:  # not if all have no weight
             message = f"{listed(names)} {fault}. Leave it out of X."
@@ -62,7 +73,10 @@ def warn_of_columns(estimator, n_columns, faults):
 def check_columns(self, data):
     """Warn of columns of numbers without values, of identifiers, and of copies."""
     columns, seen = _labelled_columns(data, self._names()), set()
-    faults = ((label, fault_of(numbers, seen)) for label, numbers in columns)
+    faults = (
+        (label, fault_of(numbers, seen) or one_value(numbers))
+        for label, numbers in columns
+    )
     warn_of_columns(self, data.shape[1], faults)
 
 

@@ -118,8 +118,7 @@ NUISANCES = {
     "integer": (constant(7), ALL - {"BernoulliMixture"}, "'constant'"),
     "zero": (constant(0), ALL, "'constant'"),
     "one": (constant(1), ALL, "'constant'"),
-    # 200 columns of one value merge the components of Student and Bernoulli mixtures
-    "zeros and ones": (constants, MIXED | {"GaussianMixture"}, "-"),
+    "zeros and ones": (constants, ALL - {"MultinomialMixture"}, "has one value only"),
     "fraction": (constant(3.4), FRACTIONS, "'constant'"),
     "text": (constant("a"), MIXED, "'constant'"),
     "half one": (constant(1, 0.5), GAPS, "'constant'"),

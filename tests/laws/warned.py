@@ -419,6 +419,14 @@ def copied_column(random, case):
     return agreement(kinds[random.integers(2)], X, y)
 
 
+@warned("one value only, as more than half", "warn_of_columns")
+def constant_columns(random, case):
+    X, y = _profiles(random)
+    if case == "fault":
+        X = np.hstack([X, np.tile(random.integers(2, size=400), (len(X), 1))])
+    return agreement(AnnealedBernoulliMixture(6, random_state=0), X, y)
+
+
 @warned("looks like an identifier", "warn_of_columns", improves=False)
 def identifiers(random, case):
     """No class explains an identifier, so that it hardly changes others."""
