@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedBernoulliMixture, AnnealedGaussianMixture
-from sktemper._engine import _moves
 from sktemper._families import _mixture
 from sktemper.model import Powers, Request
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
@@ -198,15 +197,15 @@ def test_moves_know_the_labels_of_their_rows(monkeypatch):
     random, sizes = np.random.default_rng(0), []
     labels = random.integers(-1, 3, 300)
     X = labels[:, None] * 9.0 + random.normal(size=(300, 2))
-    proposed = _moves.proposed
+    moved = _mixture.MixtureModel._moved
 
-    def watched(policy, model, globals_, hyper, block, *rest):
+    def watched(model, block, *rest):
         own = np.rint(np.mean(block, axis=1) / 9)
         sizes.append(len(own))
         assert np.array_equal(model.known, own)
-        return proposed(policy, model, globals_, hyper, block, *rest)
+        return moved(model, block, *rest)
 
-    monkeypatch.setattr(_moves, "proposed", watched)
+    monkeypatch.setattr(_mixture.MixtureModel, "_moved", watched)
     moves = MoveSequence([SplitMergeMoves(2, max_samples=70), BirthMoves(2)])
     AnnealedGaussianMixture(4, moves=moves, random_state=0).fit(X, labels=labels)
     assert {70, 300} <= set(sizes)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._engine._fit import REPEATS, FitHooks
+from .._utils._cache import forget
 from .._utils._notices import log, warn, warn_once
 from .._utils._results import install_results
 from ..schedules import Clock
@@ -55,7 +56,8 @@ class EstimatorHooks(FitHooks):
         self._task.call_on_fit_task_begin(**self._arguments)
 
     def store(self, run):
-        """Store results for the training rows."""
+        """Store the model, and results for the training rows."""
+        self.work._ready.keep(self.problem.model, self.work, run.state)
         self.work._finish(self.problem, run.state)
         install_results(self.estimator, self.work)
 
@@ -63,6 +65,7 @@ class EstimatorHooks(FitHooks):
         """Store results for the training rows, and advice about them."""
         self.store(run)
         run.advice = self.work._advice(self.problem, run.state)
+        forget(self.problem.model)  # what the advice was computed from
 
     def end(self, task=None):
         """End the last or another task; return whether a callback stops the run."""

@@ -16,7 +16,7 @@ from .._engine._fit import TrainingSettings, fit, new_states, plan_fit
 from .._engine._passes import sections_of
 from .._engine._workers import InlineWorkers, Workers, threads_for
 from .._utils._arguments import check_flag, half_life_of, refuse
-from .._utils._cache import LastCall
+from .._utils._cache import LastCall, forget
 from .._utils._dates import checked_times
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn_once
@@ -40,7 +40,7 @@ class ReadyModel:
     Views of the fit and calls with few rows use the cache, because they would spend
     most of their time on making the model and preparing the parameters.  Calls that use
     a pool of threads need separate models, because Ctrl-C stops all threads that share
-    a model.
+    a model; the model of a fit is kept when the fit has ended.
     """
 
     def __init__(self):
@@ -50,16 +50,30 @@ class ReadyModel:
         return ReadyModel, ()  # a pickle is empty
 
     def model(self, estimator, state):
-        parameters = map(vars(estimator).get, estimator._get_param_names())
-        given = state.fixed, state.n_features, state.dtype, *parameters
-        return self._model.result(lambda *_: estimator._new_model(), *given)
+        """Return the model of a fit."""
+        given = _settings_of(estimator, state)
+        model = self._model.known(*given)
+        if model is None:
+            model = self._model.keep(estimator._new_model(), *given)
+        return model
+
+    def keep(self, model, estimator, state):
+        """Keep the model of a fit that has ended, without what it knows of the data."""
+        if not self._model.has(model):
+            forget(model)
+            self._model.keep(model, *_settings_of(estimator, state))
 
     def prepared(self, model, globals_, hyper):
         """Return the prepared parameters, cached if it is the last model."""
         if not self._model.has(model):
             return model.prepare(globals_, hyper)
-        given = model, globals_, hyper
-        return self._prepared.result(type(model).prepare, *given)
+        return self._prepared.result(type(model).prepare, model, globals_, hyper)
+
+
+def _settings_of(estimator, state):
+    """Return what a model is made of."""
+    parameters = map(vars(estimator).get, estimator._get_param_names())
+    return state.fixed, state.n_features, state.dtype, *parameters
 
 
 class Validation:

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from .._contract import Ascent, ConjugateModel, IllDefined, LocalStep, Powers, Request
 from .._utils._budgets import ROWS_COMPARED
-from .._utils._cache import LastCall
+from .._utils._cache import LastCall, forget
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
@@ -165,13 +165,8 @@ class MixtureModel(NaturalModel):
             weight_concentration = 1.0 / n_components
         self.weight_concentration = weight_concentration
         self.dtype = dtype
-        self._forget()
-
-    def _forget(self):
-        """Forget the last results of functions."""
         self.last_search, self._prior = LastCall(is_equal), LastCall()
-        self._last_shares = LastCall()
-        self._places = LastCall()
+        self._last_shares, self._places = LastCall(), LastCall()
 
     @property
     def products_per_value(self) -> float:
@@ -507,7 +502,7 @@ class MixtureModel(NaturalModel):
         model.n_components = n_components
         model.weights = type(self.weights)(n_components)
         model.family = self.family.resized(n_components)
-        model._forget()
+        forget(model)
         return model
 
     def with_births(

@@ -1,6 +1,9 @@
 """A cache of the last result of a function."""
 
+import copy
 import operator
+
+from .._simd.room import Room
 
 
 class LastCall:
@@ -44,6 +47,12 @@ class LastCall:
 
     def has(self, result):
         return self._last is not None and self._last[1] is result
+
+
+def forget(owner):
+    """Replace the caches of an object, and its unused memory, by empty ones."""
+    kept = {k: v for k, v in vars(owner).items() if isinstance(v, LastCall | Room)}
+    vars(owner).update({name: copy.copy(value) for name, value in kept.items()})
 
 
 def read_only(array):

@@ -109,11 +109,7 @@ class GaussianMixtureModel(MixtureModel):
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
         self.weights_init, self.means_init = weights_init, means_init
         self.precisions_init = precisions_init
-
-    def _forget(self):
-        super()._forget()
-        self._shifted = LastCall()
-        self._fits_well, self._wide = LastCall(), LastCall()
+        self._shifted, self._fits_well, self._wide = LastCall(), LastCall(), LastCall()
 
     def resized(self, n_components):
         model = super().resized(n_components)

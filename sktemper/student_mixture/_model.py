@@ -184,11 +184,7 @@ class StudentMixtureModel(GaussianMixtureModel):
 
     def __init__(self, n_components, n_features, *, degrees_of_freedom=None, **others):
         super().__init__(n_components, n_features, **others)
-        self.degrees_of_freedom = degrees_of_freedom
-
-    def _forget(self):
-        super()._forget()
-        self._scaled = LastCall()
+        self.degrees_of_freedom, self._scaled = degrees_of_freedom, LastCall()
 
     # -- the state of a fit ------------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
