@@ -8,6 +8,7 @@ loop passes them to the methods of the model.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from numbers import Number
@@ -765,6 +766,7 @@ class Capabilities(Renewing):
         return {name for name in _CAPABILITIES if not cls._missing(name)}
 
     @classmethod
+    @functools.cache
     def _missing(cls, capability):
         return [
             method

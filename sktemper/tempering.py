@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple, Self
 
 import joblib
 import numpy as np
-from scipy.special import softmax
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from ._utils._arguments import Interval, refuse
@@ -713,8 +712,14 @@ class GlobalTempering(_Ladder):
             score = self.smoothing * state.score + (1 - self.smoothing) * score
         n_observed = scale * local_step.n_observed
         per_observation = state.inverse_temperatures * score - state.log_partition
-        probabilities = softmax(state.log_prior + n_observed * per_observation)
+        probabilities = _softmax(state.log_prior + n_observed * per_observation)
         return state._replace(probabilities=probabilities, score=score)
+
+
+def _softmax(logs):
+    """Return exponentials that are scaled to sum to 1 along the last axis."""
+    values = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return values / values.sum(axis=-1, keepdims=True)
 
 
 def _as_cap(value):
@@ -871,7 +876,7 @@ class LocalTempering(_Ladder):
         if partitions is None:
             partitions = state.partition.of_rows(step.row_observed)
         scores = np.outer(step.row_scores, state.inverse_temperatures)
-        return softmax(state.log_prior + scores - partitions, axis=1)
+        return _softmax(state.log_prior + scores - partitions)
 
     def next_state(self, state, local_step, scale, clock) -> Any:
         """Return the state with the probabilities averaged over the batch."""

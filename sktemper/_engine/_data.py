@@ -281,7 +281,7 @@ class Data:
     def __init__(self, parts, validated, source, run=1):
         self.parts, self.validated, self.source = tuple(parts), tuple(validated), source
         sizes = [part.n_rows for part in self.parts]
-        self.ends = np.cumsum(sizes)
+        self.ends = np.array(sizes).cumsum()
         self.starts = self.ends - sizes
         self.shape = int(self.ends[-1]), validated[0].shape[1]
         self.dtype = np.result_type(*(matrix.dtype for matrix in validated))

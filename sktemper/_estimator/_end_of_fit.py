@@ -296,8 +296,8 @@ def warn_of_a_long_stream(estimator):
 
     No warning follows if samples seem to repeat, according to the first rows of chunks.
     """
-    total, seen = estimator.total_samples, estimator.n_samples_seen_
-    repeated = estimator.state_.progress.first_rows_digest == REPEATS
+    total, progress = estimator.total_samples, estimator.state_.progress
+    seen, repeated = progress.samples, progress.first_rows_digest == REPEATS
     if total is None or seen < MOST_TOTALS * total or repeated:
         return
     warn_once(

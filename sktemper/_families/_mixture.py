@@ -274,13 +274,17 @@ class MixtureModel(NaturalModel):
 
     def prior(self, hyper) -> Mixture:
         """Return the prior's natural parameters; the last result is cached."""
-        prior = self._prior.known(hyper)
-        if prior is None:
-            component = self.component_prior(hyper)
-            weights = self.weights.prior(hyper.weight_concentration)
-            prior = Mixture(weights, self.family.repeated(component, self.n_components))
-            self._prior.keep(prior, hyper)
-        return prior
+        known = self._prior.known(hyper)
+        return (
+            self._prior.keep(self._prior_of(hyper), hyper) if known is None else known
+        )
+
+    def _prior_of(self, hyper):
+        component = self.component_prior(hyper)
+        return Mixture(
+            self.weights.prior(hyper.weight_concentration),
+            self.family.repeated(component, self.n_components),
+        )
 
     def shapes(self) -> tuple:
         return self.weights.prior(1.0).shape, self.family.shape(self.n_components)

@@ -177,8 +177,10 @@ class Policy(BaseEstimator):
             A `ValueError` that names the parameter and its valid values.
         """
         defaults = self._defaults()
-        given = self.get_params(deep=False)
-        changed = {k: v for k, v in given.items() if v is not defaults.get(k, Slot)}
+        changed = {}
+        for name in self._get_param_names():
+            if (value := getattr(self, name)) is not defaults.get(name, Slot):
+                changed[name] = value
         if changed:
             validate_parameter_constraints(
                 self._parameter_constraints, changed, type(self).__name__
