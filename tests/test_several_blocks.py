@@ -150,11 +150,12 @@ def test_steps_on_all_rows_do_not_depend_on_their_order(row, small_blocks):
     assert_close(other, one)
 
 
-def trial_steps(problem, policies, state, hooks, shuffle):
+def trial_steps(problem, policies, state, on_commit, *others):
     """Take the steps of a fit as those on the proposal of a move."""
     trials = _Trials(problem, state)
     assert trials.improve(state, trials.rows, state.progress.planned_passes)
-    hooks.on_commit()
+    on_commit()
+    return ()
 
 
 @pytest.mark.every(2)

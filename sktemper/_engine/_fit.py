@@ -22,7 +22,6 @@ from ._moves import plain_fit, run_moves
 from ._passes import (
     Best,
     HeldOut,
-    TaskHooks,
     ascent_on,
     bound_of,
     check_scorable,
@@ -434,30 +433,21 @@ class _Fit:
         if self._is_compared(problem, run):
             state.start = Start(*state.parameters)
         on_commit, stopped = functools.partial(hooks.commit, run), False
+        given = problem, policies, state, on_commit
         n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
             self._commit(run)
             return
-
-        def end():
-            nonlocal stopped
-            stopped = hooks.end()
-            return stopped
-
-        def after_pass():
-            over = self._check_early_stopping(run)
-            hooks.log_pass(state)
-            return end() or over
-
-        def after_move(bound, kept):
-            hooks.log("move: %s, lower bound %.10g", "kept" if kept else "no", bound)
-            return end()
-
         if not self._check_early_stopping(run):
             tol = None if hooks.watches_tasks or run.held_out else training.tol
-            before = functools.partial(hooks.begin, "pass")
-            passes = TaskHooks(on_commit, before, after_pass, tol)
-            run_passes(problem, policies, state, passes, training.shuffle)
+            for take in run_passes(*given, tol, training.shuffle):
+                hooks.begin("pass")
+                take()
+                over = self._check_early_stopping(run)
+                hooks.log_pass(state)
+                stopped = hooks.end()
+                if stopped or over:
+                    break
 
         def keep():
             self._keep_the_best_state(run)
@@ -468,9 +458,13 @@ class _Fit:
         is_at_one = state.policies.temperature == 1.0
         run.moves_were_skipped = any(state.moves.left) and not (is_at_one or stopped)
         if is_at_one and not stopped:
-            before = functools.partial(hooks.begin, "move")
-            moves = TaskHooks(on_commit, before, after_move)
-            run_moves(problem, policies, state, moves, training.tol)
+            for move in run_moves(*given, training.tol):
+                hooks.begin("move")
+                bound, kept = move()
+                line = "move: %s, lower bound %.10g"
+                hooks.log(line, "kept" if kept else "no", bound)
+                if hooks.end():
+                    break
             self._compare(problem, run, on_commit)
         if not tasks_left(state):
             self._finish_plan(problem, state, on_commit)
@@ -534,8 +528,9 @@ class _Fit:
         message = "plain fit from the same start: lower bound %.10g, %s"
         self.hooks.log(message, bound, "taken" if is_better else "not taken")
         if is_better:
-            hooks = TaskHooks(on_commit)
-            run_moves(problem, run.policies, state, hooks, self.training.tol)
+            given = problem, run.policies, state, on_commit, self.training.tol
+            for move in run_moves(*given):
+                move()
 
     def _plain_fits(self, problem, state):
         """Return the bound of a fit, and the better of two plain fits beside it.

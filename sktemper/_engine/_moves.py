@@ -22,7 +22,6 @@ from ..schedules import Clock
 from ..tempering import Untempered
 from ._data import QUIETLY, Batch, Purpose, Rows, generator
 from ._passes import (
-    TaskHooks,
     are_planned,
     ascend,
     ascent_on,
@@ -132,8 +131,10 @@ FINISHING_STEPS = 100
 KEYLESS = Proposal(None, None)
 
 
-def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # noqa: B008
-    """Make the planned moves of a fit.
+def run_moves(problem, policies, state, on_commit=lambda: None, least_gain=0.0):
+    """Yield functions that make the planned moves of a fit, one after the other.
+
+    They return the lower bound after the move, and whether it was accepted.
 
     A proposal is first fitted to a part of the rows, and so is a copy of the current
     state.  The proposal is rejected if its lower bound of these rows is clearly worse.
@@ -150,7 +151,8 @@ def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # n
     problem : Problem
     policies : Policies
     state : State
-    hooks : TaskHooks
+    on_commit : callable
+        Called inside each commit, an update of the state that no signal can interrupt.
     least_gain : float
         Least rise of the lower bound for which a proposal is accepted.
     """
@@ -158,25 +160,24 @@ def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # n
         return
     trials = _Trials(problem, state, least_gain)
     with problem.data.held(trials.rows):
-        best = trials.bound(state)
-        while any(state.moves.left):
-            hooks.before()
-            begin = time.perf_counter()
-            number = next(i for i, left in enumerate(state.moves.left) if left)
-            policy = policies.moves.phases()[number]
-            tried = policy, number, begin, *trials.of(policy, number, state, best)
-            kept, best = _decide(trials, tried, state, best, hooks.on_commit)
-            if hooks.after(best, kept):
-                trials.give_up_ahead()
-                return
+        trials.best = trials.bound(state)
+        try:
+            while any(state.moves.left):
+                yield functools.partial(_move, trials, policies.moves, state, on_commit)
+        except GeneratorExit:
+            trials.give_up_ahead()
+            raise
 
 
-def _decide(trials, tried, state, best, on_commit):
-    """Accept or reject a proposal; return whether it was accepted, and the lower bound.
+def _move(trials, moves, state, on_commit):
+    """Make a move; return the lower bound after it, and whether it was accepted.
 
     The last move of a phase includes steps until convergence.
     """
-    policy, number, begin, proposal, trial, reached = tried
+    begin, best = time.perf_counter(), trials.best
+    number = next(i for i, left in enumerate(state.moves.left) if left)
+    policy = moves.phases()[number]
+    proposal, trial, reached = trials.of(policy, number, state, best)
     rounding = 8 * float(np.finfo(state.dtype).eps) * abs(best)
     kept = bool(reached > best + max(trials.least_gain, rounding))
     best = reached if kept else best
@@ -204,7 +205,8 @@ def _decide(trials, tried, state, best, on_commit):
         on_commit()
 
     trials.problem.workers.run_whole(commit)
-    return kept, best
+    trials.best = best
+    return best, kept
 
 
 class _Ending(NamedTuple):
@@ -269,6 +271,8 @@ class _Trials:
     least_gain : float
         Least rise of the lower bound for which a proposal is accepted.  Steps have
         converged if the lower bound rises by less.
+    best : float
+        Lower bound of the state, set by `run_moves`.
     """
 
     def __init__(self, problem, state, least_gain=0.0):
@@ -564,7 +568,7 @@ class _Trials:
         watched &= plan.temperatures == 1.0
         plan.flags[watched], n_done = Ascent.WATCHED, 0
         ascent.keeps_local = self.model.keeps_local and batch.is_whole
-        size = steps_of_call(self.problem, batch.rows)
+        size = steps_of_call(self.problem, len(batch.rows))
         while True:
             ascent.start(trial.globals_, trial.hyper, trial.local)
             rest, scale = plan.after(n_done), batch.scale

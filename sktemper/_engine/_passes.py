@@ -3,6 +3,7 @@
 import contextlib
 import math
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,9 +135,9 @@ def takes_whole_steps(policies, state):
     return is_one and policies.gradient_noise._is_absent
 
 
-def steps_of_call(problem, rows):
+def steps_of_call(problem, n_rows):
     """Return the number of steps on some rows that a call takes."""
-    size = n_products(problem.model, problem.data, len(rows))
+    size = n_products(problem.model, problem.data, n_rows)
     return max(1, int(TERMS_AT_ONCE / max(size, 1.0)))
 
 
@@ -177,32 +178,33 @@ class WholePasses:
     policies : Policies
     state : State
     ascent : Ascent
-    rows : ndarray
-        All training rows.
-    hooks : TaskHooks
+        On all training rows.
+    on_commit, tol
+        See `run_passes`.
     """
 
-    def __init__(self, problem, policies, state, ascent, rows, hooks):
+    def __init__(self, problem, policies, state, ascent, on_commit, tol):
         self.problem, self.policies, self.state = problem, policies, state
-        self.ascent, self.rows, self.hooks = ascent, rows, hooks
+        self.ascent, self.on_commit, self.tol = ascent, on_commit, tol
+        self.n_rows = len(ascent.row_bounds)
 
     def take(self, n_passes):
         """Take at most ``n_passes`` passes, and commit them together."""
         begin, state = time.perf_counter(), self.state
         n_steps = 1
-        if self.hooks.tol is not None:
-            n_together = min(steps_of_call(self.problem, self.rows), MOST_TOGETHER)
+        if self.tol is not None:
+            n_together = min(steps_of_call(self.problem, self.n_rows), MOST_TOGETHER)
             n_steps = min(n_passes, n_together)
         clock = state.clock(self.problem.total)
-        plan = planned(self.policies, clock, n_steps, len(self.rows))
-        is_whole = len(self.rows) == self.problem.total
+        plan = planned(self.policies, clock, n_steps, self.n_rows)
+        is_whole = self.n_rows == self.problem.total
         watched = is_whole & (plan.temperatures == 1.0)
         plan.flags[watched] = Ascent.WATCHED
         self.ascent.keeps_local = self.problem.model.keeps_local and is_whole
         self.ascent.start(state.globals_, state.hyper, state.local)
-        limits = (*Ascent.NO_LIMITS[:4], self.hooks.tol or 0.0)
+        limits = (*Ascent.NO_LIMITS[:4], self.tol or 0.0)
         before = state.convergence.lower_bound
-        scale = self.problem.total / len(self.rows)
+        scale = self.problem.total / self.n_rows
 
         def steps(_):
             return ascend(self.ascent, plan, n_steps, limits, before, scale)
@@ -217,7 +219,7 @@ class WholePasses:
                 state.globals_, state.hyper = globals_, hyper
                 state.local = self.ascent.local
                 self._note(plan, bounds[:, :n_done], seconds)
-                self.hooks.on_commit()
+                self.on_commit()
 
             workers.run_whole(commit)
         self.ascent.check(status)
@@ -228,7 +230,7 @@ class WholePasses:
         progress, convergence = state.progress, state.convergence
         local, bounds, *iterations = bounds
         number = np.arange(1, n_steps + 1)
-        samples = progress.samples + len(self.rows) * number
+        samples = progress.samples + self.n_rows * number
         n_observed = self.ascent.n_observed
         state.history.extend(
             n_steps,
@@ -244,7 +246,7 @@ class WholePasses:
         )
         state.policies.temperature = float(plan.temperatures[n_steps - 1])
         progress.steps += n_steps
-        progress.samples += len(self.rows) * n_steps
+        progress.samples += self.n_rows * n_steps
         progress.seconds += seconds
         progress.rows_of_pass, progress.batches_of_pass = len(self.problem.rows), 1
         progress.batches_into_pass = 0
@@ -339,31 +341,6 @@ BATCHES_OF_STREAM = 25
 SHARE_OF_EARLY, FEWEST_EARLY = 1 / 8, 10_000
 
 
-class TaskHooks(NamedTuple):
-    """Callbacks during passes or moves.
-
-    Attributes
-    ----------
-    on_commit : callable
-        Called inside each commit, an update of the state that no signal can interrupt.
-    before : callable
-        Called before each pass, before the rest of an interrupted pass, and before each
-        move.
-    after : callable
-        Called after each pass or move.  If it returns True, no further pass or move
-        follows.  After a move it is called with the lower bound and whether the move
-        was accepted.
-    tol : float or None
-        If it is not None, `before` and `after` may be called once for several passes,
-        unless the lower bound changes by less than ``tol``.
-    """
-
-    on_commit: Any = lambda: None
-    before: Any = lambda: None
-    after: Any = lambda *outcome: False
-    tol: float | None = None
-
-
 def first_batch(state, n_rows, n_batches):
     """Return the index of the batch at which an interrupted pass continues.
 
@@ -416,32 +393,44 @@ def planned_clocks(clock, n_steps, n_rows):
     return clocks_of_steps(clock, numbers, n_rows)
 
 
-def run_passes(problem, policies, state, hooks=TaskHooks(), shuffle=True):  # noqa: B008
-    """Finish the planned passes of a fit.
+def run_passes(
+    problem, policies, state, on_commit=lambda: None, tol=None, shuffle=True
+):
+    """Yield functions that take the planned passes of a fit, one after the other.
 
     A pass is cut into batches of at most ``state.policies.batch_size`` rows.  Their
     sizes are as equal as possible, because a row of a small last batch would have a
     large weight.  An interrupted pass continues, see `first_batch`.  Early passes may
     use a part of the rows, see `early_passes`.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+    state : State
+    on_commit : callable
+        Called inside each commit, an update of the state that no signal can interrupt.
+    tol : float or None
+        If it is not None, a function may take several passes, unless the lower bound
+        changes by less than ``tol``.
+    shuffle : bool
+        Whether batches of each pass consist of other rows.
     """
-    progress, rows = state.progress, problem.rows
+    progress, rows, given = state.progress, problem.rows, (problem, policies, state)
     n_batches = -(-len(rows) // state.policies.batch_size)
-    early, n_early = early_passes(problem, policies, state)
+    early, n_early = early_passes(*given)
     parts = [(early, n_early)] if progress.passes < n_early else []
     for order, last in [*parts, (rows, math.inf)]:
         take = None
         if n_batches == 1:
-            take = _whole_passes(problem, policies, state, hooks, order)
+            take = _whole_passes(*given, order, on_commit, tol)
         if take is None:
-            take = _batches(problem, policies, state, hooks, order, shuffle)
+            take = _batches(*given, order, on_commit, shuffle)
         while progress.passes < min(last, progress.planned_passes):
-            hooks.before()
-            take(min(last, progress.planned_passes) - progress.passes)
-            if hooks.after():
-                return
+            yield partial(take, min(last, progress.planned_passes) - progress.passes)
 
 
-def _batches(problem, policies, state, hooks, rows, shuffle):
+def _batches(problem, policies, state, rows, on_commit, shuffle):
     """Return a function that takes the steps of a pass, or of the rest of one."""
     steps = Steps(problem, policies, state)
     total, progress, n_rows = problem.total, state.progress, len(problem.rows)
@@ -462,17 +451,17 @@ def _batches(problem, policies, state, hooks, rows, shuffle):
                 progress.rows_of_pass, progress.batches_of_pass = n_rows, n_batches
                 progress.batches_into_pass = number % n_batches
                 progress.passes += number == n_batches
-                hooks.on_commit()
+                on_commit()
 
             steps.take(Batch(batch, total, total), count)
 
     return take
 
 
-def _whole_passes(problem, policies, state, hooks, rows):
+def _whole_passes(problem, policies, state, rows, on_commit, tol):
     """Return a function that takes passes of one step by an `Ascent`, or None.
 
-    It takes at most the given number of passes; more than one if the hooks allow it.
+    It takes at most the given number of passes; more than one if ``tol`` is given.
     """
     progress, n_rows = state.progress, len(problem.rows)
     begun = progress.batches_into_pass and progress.rows_of_pass == n_rows
@@ -485,7 +474,7 @@ def _whole_passes(problem, policies, state, hooks, rows):
     ascent = ascent_on(problem, rows, state.hyper)
     if ascent is None:
         return None
-    return WholePasses(problem, policies, state, ascent, rows, hooks).take
+    return WholePasses(problem, policies, state, ascent, on_commit, tol).take
 
 
 def early_passes(problem, policies, state):

@@ -139,7 +139,8 @@ class _Renewing:
             policies.tempering = tempering.initial_state(
                 model, trial.hyper, self.random(99)
             )
-        run_passes(problem, Policies(tempering, rate, NoNoise()), trial)
+        for take in run_passes(problem, Policies(tempering, rate, NoNoise()), trial):
+            take()
 
     def fresh(self):
         """Return the parameters of a new fit to the memory, and its new components."""
@@ -161,7 +162,8 @@ class _Renewing:
         if any(left):
             trial.moves = MoveProgress(left)
             policies = Policies(Untempered(), RobbinsMonro(), NoNoise(), moves)
-            run_moves(self.on(self.X, self.weight, model), policies, trial)
+            for move in run_moves(self.on(self.X, self.weight, model), policies, trial):
+                move()
 
     def renewed(self):
         model, state = self.problem.model, self.state
