@@ -119,7 +119,7 @@ def cuts(n_rows, size):
 def as_slice(rows):
     """Return rows as a slice if they are consecutive, so that indexing makes a view."""
     first, last = int(rows[0]), int(rows[-1])
-    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
+    if last - first == len(rows) - 1 and (rows[1:] - rows[:-1] == 1).all():
         return slice(first, last + 1)
     return rows
 
@@ -777,7 +777,7 @@ class Problem:
             row_weight = self.row_weight[rows]
             by_unit = row_weight if units is None else np.repeat(row_weight, units)
             powers = powers._replace(statistics=powers.statistics * by_unit)
-        are_common = not any(map(np.ndim, powers))
+        are_common = {float}.issuperset(map(type, powers))
         labels = self._labels_of(rows)
 
         def powers_of(units):

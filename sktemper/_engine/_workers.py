@@ -80,11 +80,18 @@ def threads_for(n_threads, model, data):
     return 1 if n_values * model.products_per_value < TERMS_ALONE else n_threads
 
 
+def _calls(task, shared, groups):
+    """Yield a part, and a call of a task for it, for each item of its group."""
+    for part, items in groups:
+        for item in items:
+            yield part, functools.partial(task, shared, part, item)
+
+
 class _Maps:
     """Base with `map` and `sum`; a subclass defines ``_results(calls)``.
 
-    ``_results`` yields the results of calls, which are functions without arguments, in
-    their order.
+    ``calls`` yields parts of data and functions without arguments.  ``_results`` yields
+    the parts and the results of the functions, in their order.
     """
 
     def map(self, task, shared, groups):
@@ -101,12 +108,8 @@ class _Maps:
         groups : iterable of (part, items)
             Parts of data, see `sktemper._engine`, each with an iterable of items.
         """
-        calls = (
-            functools.partial(task, shared, part, item)
-            for part, items in groups
-            for item in items
-        )
-        return self._results(calls)
+        found = self._results(_calls(task, shared, groups))
+        return (result for _, result in found)
 
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
@@ -114,24 +117,16 @@ class _Maps:
         The results of each part are added in their order, and the sums of parts by
         `tree_sum` with ``fan_in``.  There must be at least one item.
         """
-        numbers = deque()  # the part of each call whose result is awaited
-
-        def calls():
-            for number, (part, items) in enumerate(groups):
-                for item in items:
-                    numbers.append(number)
-                    yield functools.partial(task, shared, part, item)
 
         def sums():
-            last, total = None, None
-            for result in self._results(calls()):
-                number = numbers.popleft()
-                if number == last:
+            last = total = None
+            for part, result in self._results(_calls(task, shared, groups)):
+                if part is last and total is not None:
                     total = total + result
                 else:
-                    if last is not None:
+                    if total is not None:
                         yield total
-                    last, total = number, result
+                    last, total = part, result
                 del result  # free its memory while the next one is computed
             yield total
 
@@ -205,10 +200,10 @@ class Workers(_Maps):
     def _run_calls(self, calls):
         """Return the results of some calls; raise `Stopped` if `stop` is set."""
         results = []
-        for call in calls:
+        for part, call in calls:
             if self.stop[0]:
                 raise Stopped
-            results.append(call())
+            results.append((part, call()))
         return results
 
     def begin(self, function):
@@ -281,10 +276,10 @@ class InlineWorkers(_Maps):
                 workers.run_whole(function)
 
     def _results(self, calls):
-        for call in calls:
+        for part, call in calls:
             if self.stop[0]:
                 raise Stopped
-            yield call()
+            yield part, call()
 
 
 # -- function calls that signals such as Ctrl-C do not interrupt -----------------------

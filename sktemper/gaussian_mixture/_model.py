@@ -43,7 +43,7 @@ from ._starts import (
 def is_plain(powers):
     """Return whether T=1, except for temperatures of individual rows."""
     local = np.asarray(powers.local)
-    is_plain = powers.prior == 1 and np.all(np.asarray(powers.statistics) == 1)
+    is_plain = powers.prior == 1 and (np.asarray(powers.statistics) == 1).all()
     return bool(is_plain and (local.ndim > 0 or local == 1))
 
 
