@@ -572,30 +572,6 @@ def prepared_of(model, globals_, hyper, prepare=True):
     return prepared
 
 
-class Blocks:
-    """Rows of an ascent, which are taken in blocks, see `ConjugateModel.take`.
-
-    Parameters
-    ----------
-    take : callable
-        Returns the block of some rows.
-    shape : tuple of int
-    places : list of slice
-        The places of the rows of each block.
-    rows : list of slice or ndarray of int
-        The rows of each block.
-    """
-
-    def __init__(self, take, shape, places, rows):
-        self._take, self.shape, self.places, self._rows = take, shape, places, rows
-
-    def __len__(self):
-        return len(self.places)
-
-    def __getitem__(self, number):
-        return self._take(self._rows[number])
-
-
 class Ascent:
     """Steps of rate 1 on the same rows in memory, many in one call.
 
@@ -637,13 +613,16 @@ class Ascent:
 
     def __init__(self, model, block, row_weight=None):
         self.model, self.block, self.row_weight = model, block, None
-        blocks = block if isinstance(block, Blocks) else [block]
-        observed = np.concatenate([model.n_observed(own) for own in blocks])
+        observed = self._observed()
         self.row_bounds = np.empty(len(observed))
         if row_weight is not None:
             self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
             observed = row_weight * observed
         self.n_observed = float(observed.sum())
+
+    def _observed(self):
+        """Return the number of observations of each row."""
+        return self.model.n_observed(self.block)
 
     def start(self, globals_: Any, hyper: Any, local: Any = None) -> None:
         """Start from parameters.
@@ -1088,7 +1067,7 @@ class Options:
     max_start_rows = 100_000
     stream_rows = None
     most_kept_rows = 0
-    #: Whether ascents on many rows take them in `Blocks`.
+    #: Whether ascents on many rows take them in blocks, by ``ascent_in_blocks``.
     _ascends_in_blocks = False
     watches_bound = False
     keeps_local = False

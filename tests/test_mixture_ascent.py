@@ -126,7 +126,7 @@ def test_sections_of_blocks_add_up(name, n_sections):
     results = []
     for ascent in (
         ProductAscent(model, block, WEIGHT),
-        model.ascent(blocks, hyper, WEIGHT),
+        model.ascent_in_blocks(blocks, WEIGHT),
     ):
         ascent.n_sections = n_sections
         ascent.start(globals_, hyper)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._contract import Blocks, ConjugateModel, Powers, Request
+from .._contract import ConjugateModel, Powers, Request
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._sklearn import csr_container
@@ -21,6 +21,30 @@ from ._workers import Workers
 # -- parts of data.  All rows of a block belong to the same part -----------------------
 #: Blocks have a multiple of this number of rows, so that SIMD vectors are full.
 ROWS_TOGETHER = 16
+
+
+class Blocks:
+    """Rows of an ascent, which are taken in blocks, see `ConjugateModel.take`.
+
+    Parameters
+    ----------
+    take : callable
+        Returns the block of some rows.
+    shape : tuple of int
+    places : list of slice
+        The places of the rows of each block.
+    rows : list of slice or ndarray of int
+        The rows of each block.
+    """
+
+    def __init__(self, take, shape, places, rows):
+        self._take, self.shape, self.places, self._rows = take, shape, places, rows
+
+    def __len__(self):
+        return len(self.places)
+
+    def __getitem__(self, number):
+        return self._take(self._rows[number])
 
 
 class InMemory:

@@ -75,7 +75,7 @@ def _ascent_on(problem, rows, hyper):
     if n_sections == 1 or not model._ascends_in_blocks:
         ascent = model.ascent(data.take(model, rows), hyper, weight)
     if ascent is None and model._ascends_in_blocks:
-        ascent = model.ascent(part.blocks(model, rows), hyper, weight)
+        ascent = model.ascent_in_blocks(part.blocks(model, rows), weight)
     if ascent is not None:
         ascent.n_sections = n_sections
     return ascent

@@ -77,7 +77,7 @@ class Policies(NamedTuple):
         checked = []
         for power, name in zip(powers, NAMES_OF_POWERS, strict=True):
             given = power, self.tempering, f"power of the {name}"
-            if type(power) is not float and np.ndim(power) and name != "prior":
+            if name != "prior" and np.ndim(power):
                 checked.append(as_numbers(*given, n_units, COLDEST, 1.0))
             else:
                 checked.append(as_number(*given, COLDEST, 1.0))

@@ -5,15 +5,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from .._contract import (
-    Ascent,
-    Blocks,
-    IllDefined,
-    Powers,
-    Request,
-    Stopped,
-    prepared_of,
-)
+from .._contract import Ascent, IllDefined, Powers, Request, Stopped, prepared_of
 from ._family import entries_of
 from ._kernels import ProductSections, product_ascent
 
@@ -143,16 +135,12 @@ class KernelAscent(Ascent):
 
 
 class ProductAscent(KernelAscent):
-    """Steps by a kernel, for families that have `Family.parts_of_kernel`.
-
-    Of `Blocks`, moments are computed in each step, so that large data need no memory.
-    """
+    """Steps by a kernel, for families that have `Family.parts_of_kernel`."""
 
     def __init__(self, model, block, row_weight):
         super().__init__(model, block, row_weight)
         self._parts = model.family.parts_of_kernel()
-        is_large = isinstance(block, Blocks)
-        self._moments, self._log_base = self._of(block[0] if is_large else block)
+        self._moments, self._log_base = self._of(block)
         self._sticks = len(model.shapes()[0]) == 2
 
     def _of(self, block):
@@ -164,18 +152,11 @@ class ProductAscent(KernelAscent):
             log_base = np.ascontiguousarray(base, dtype=np.float64)
         return moments, log_base
 
-    def _blocks(self, number):
-        """Yield the blocks of a section, see `ProductSections`."""
-        n_blocks = len(self.block)
-        first, end = (n_blocks * i // self.n_sections for i in (number, number + 1))
-        for i in range(first, end):
-            yield self.block.places[i].start, *self._of(self.block[i])
+    def _sections(self):
+        """Return the sections of rows that are taken in blocks, or None."""
 
     def _take_steps(self, steps):
         hyper, globals_ = self._hyper, self._globals
-        sections = None
-        if isinstance(self.block, Blocks):
-            sections = ProductSections(self.n_sections, self._blocks)
         return product_ascent(
             self._parts,
             self._moments,
@@ -186,21 +167,49 @@ class ProductAscent(KernelAscent):
             steps,
             (globals_.weights.reshape(-1), globals_.components),
             self.row_bounds,
-            sections,
+            self._sections(),
         )
 
 
+class BlocksAscent(ProductAscent):
+    """Steps by a kernel on rows that are taken in blocks.
+
+    Moments are computed in each step, so that large data need no memory.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    blocks : Blocks
+    row_weight : ndarray of shape (n_rows,) or None
+    """
+
+    def __init__(self, model, blocks, row_weight):
+        self.blocks = blocks
+        super().__init__(model, blocks[0], row_weight)
+
+    def _observed(self):
+        return np.concatenate([self.model.n_observed(own) for own in self.blocks])
+
+    def _sections(self):
+        return ProductSections(self.n_sections, self._blocks_of)
+
+    def _blocks_of(self, number):
+        """Yield the blocks of a section, see `ProductSections`."""
+        n_blocks = len(self.blocks)
+        first, end = (n_blocks * i // self.n_sections for i in (number, number + 1))
+        for i in range(first, end):
+            yield self.blocks.places[i].start, *self._of(self.blocks[i])
+
+
 def ascent_of(model, block, row_weight, kernel, n_rows, n_values):
-    """Return an ascent on a block, or None if it has too many rows or values.
+    """Return an ascent on a block, or on blocks, or None if it would have no room.
 
     ``kernel`` is a class of ascents, or None.  It is used if the model has kernels and
     no method of the model is replaced.
     """
-    is_large = isinstance(block, Blocks)
     if kernel and model.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(model)):
-        has_room = is_large or n_values <= MOST_VALUES
-        return kernel(model, block, row_weight) if has_room else None
-    has_room = n_rows <= model.block_size and not is_large
+        return kernel(model, block, row_weight) if n_values <= MOST_VALUES else None
+    has_room = n_rows <= model.block_size
     return MixtureAscent(model, block, row_weight) if has_room else None
 
 

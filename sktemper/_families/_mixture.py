@@ -19,7 +19,7 @@ from .._utils._cache import LastCall, forget
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
-from ._ascent import MOST_VALUES, ProductAscent, ascent_of
+from ._ascent import MOST_VALUES, BlocksAscent, ProductAscent, ascent_of
 from ._births import ORDER, USED, BirthPlaces, Search
 from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, dense, is_equal
@@ -392,6 +392,10 @@ class MixtureModel(NaturalModel):
         n_values = block.nnz if sparse.issparse(block) else math.prod(block.shape)
         sizes = block.shape[0], n_values
         return ascent_of(self, block, row_weight, ProductAscent, *sizes)
+
+    def ascent_in_blocks(self, blocks: Any, row_weight=None) -> Ascent | None:
+        """Return an `Ascent` on rows that are taken in blocks, or None."""
+        return ascent_of(self, blocks, row_weight, BlocksAscent, math.inf, 0)
 
     @property
     def _ascends_in_blocks(self):
