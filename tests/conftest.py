@@ -33,24 +33,30 @@ SHORT_FITS = {
 }
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Exclude collected tests and imported modules from garbage collections."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects deep tests
 def pytest_collection_modifyitems(items):
     counts = Counter()
     for item in items:
         thin_out(item, counts)
+    for module in {item.parent.getparent(pytest.Module) for item in items} - {None}:
         for warning, names in SHORT_FITS.items():
             # doctests must not warn, because users copy them
-            if item.path.name.startswith("test_") and not any(
-                name in item.path.name for name in names
+            if module.path.name.startswith("test_") and not any(
+                name in module.path.name for name in names
             ):
-                mark = pytest.mark.filterwarnings(warning)
-                item.add_marker(mark, append=False)
-
-
-def pytest_collection_finish(session):
-    """Exclude collected tests and imported modules from later garbage collections."""
-    gc.collect()
-    gc.freeze()
+                module.add_marker(pytest.mark.filterwarnings(warning), append=False)
 
 
 def thin_out(item, counts):
