@@ -156,12 +156,11 @@ def test_predictions_with_covariates(client, documents, kind):
     lda = lda_of(max_iter=6).fit(documents, **given)
     assert np.ptp(lda.cell_prior_, axis=0).max() > 0  # predictions depend on cells
     X, parts = da.from_array(documents.toarray(), (50, 60)), parts_of(documents, 0, 50)
-    for name in ("transform", "score_samples"):
+    for name, more in ("transform", options), ("score_samples", {}):
         expected = getattr(lda, name)(documents, **given)
-        for more in ({}, options):
-            lazy = getattr(skd, name)(lda, X, **given, **more)
-            found = lazy.compute(scheduler=client)
-            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        lazy = getattr(skd, name)(lda, X, **given, **more)
+        found = lazy.compute(scheduler=client)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     for name in ("score", "lower_bound"):
         expected = getattr(lda, name)(documents, **given)
         assert expected != getattr(lda, name)(documents)
@@ -176,13 +175,13 @@ def test_predictions_with_covariates(client, documents, kind):
 @pytest.mark.machine
 def test_streams_with_a_half_life_have_the_bits_of_threads(client, documents):
     renewals = Renewals(memory=100, wait=30, trial=60)
-    X = sparse.vstack([documents] * 6, "csr")
+    X = sparse.vstack([documents] * 4, "csr")
     times = np.datetime64("2024-01-01") + np.arange(X.shape[0]) // 100
     models = [
         lda_of(batch_size=180, half_life="2D", renewals=renewals) for _ in range(2)
     ]
-    for start in range(0, X.shape[0], 360):
-        rows = slice(start, start + 360)
+    for start in range(0, X.shape[0], 240):
+        rows = slice(start, start + 240)
         parts, own = parts_of(X[rows], 100, 0, 60), times[rows]
         models[0].partial_fit(parts, times=own)
         skd.partial_fit(models[1], array_of(parts), client=client, times=own)
@@ -215,8 +214,7 @@ def test_validation_data_on_the_cluster_and_in_memory(client, row):
     if row.has_policies:
         parameters["tempering"] = None
     threads = row.estimator(**parameters).fit(X, X_val=X_val)
-    kinds = array_of(X_val), delayed_of(X_val), client.scatter(X_val), X_val
-    for other in kinds:
+    for other in (array_of(X_val), client.scatter(X_val), X_val):
         cluster = row.estimator(**parameters)
         skd.fit(cluster, delayed_of([X]), client=client, X_val=other)
         assert state_of(cluster) == state_of(threads)
@@ -599,8 +597,8 @@ def test_a_damaged_checkpoint_is_refused(client, documents, tmp_path, name):
     path = tmp_path / name
     intact = path.read_bytes()
     random = np.random.default_rng(0)
-    damaged = [intact[:end] for end in (0, 1, 64, len(intact) // 2, len(intact) - 1)]
-    for place in random.integers(8 * len(intact), size=3).tolist():
+    damaged = [intact[:end] for end in (0, 64, len(intact) - 1)]
+    for place in random.integers(8 * len(intact), size=2).tolist():
         changed = bytearray(intact)
         changed[place // 8] ^= 1 << place % 8
         damaged.append(bytes(changed))
