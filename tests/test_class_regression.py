@@ -259,21 +259,21 @@ def test_the_table_has_the_usual_columns():
 
 @METHODS
 def test_an_interval_contains_0_if_and_only_if_the_p_value_is_large(method):
-    n_rows = 0
-    for seed in range(12):
+    n_rows, intervals = 0, np.linspace(0.5, 0.99, 12)
+    for seed in range(3):
         random = np.random.default_rng(seed)
         y = random.integers(3, size=60)
         far = random.exponential(size=60) ** 3 + y * random.random()
         Z = np.column_stack([far, random.normal(size=60) + 0.3 * y])
         posteriors = 0.8 * np.eye(3)[y] + 0.2 / 3
         found = class_regression(posteriors, Z, method=method)
-        for interval in (0.8, 0.95, 0.99):
+        for interval in intervals:
             effects = found.marginal_effects(Z, interval=interval)
             for table in found.table(interval), effects:
                 has_0 = (table["low"] <= 0) & (table["high"] >= 0)
                 np.testing.assert_array_equal(has_0, table["p_value"] > 1 - interval)
                 n_rows += len(table)
-    assert n_rows == 3 * 12 * (6 + 6)
+    assert n_rows == 12 * 3 * (6 + 6)
 
 
 @METHODS
