@@ -206,12 +206,12 @@ def without_ascents(monkeypatch):
 @pytest.mark.every(5)
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_samples", [200, 5000])
+@pytest.mark.parametrize("max_samples", [100, 5000])
 def test_fits_are_those_of_single_steps(
     covariance_type, weighted, max_samples, monkeypatch
 ):
-    X = data()
-    weight = np.random.default_rng(1).integers(0, 3, 600) / 2.0 if weighted else None
+    X = data(n_rows=300)
+    weight = np.random.default_rng(1).integers(0, 3, 300) / 2.0 if weighted else None
     moves = MoveSequence(
         [
             SplitMergeMoves(max_samples=max_samples),
@@ -245,7 +245,7 @@ def test_large_steps_copy_few_rows(order, n_unweighted, monkeypatch):
     """Data may be larger than the memory."""
     monkeypatch.setattr(_passes, "MOST_PRODUCTS", 1e4)
     monkeypatch.setattr(_passes, "MOST_COPIED", 0)
-    X, weight = np.array(data(n_rows=5000), order=order), np.ones(5000)
+    X, weight = np.array(data(n_rows=2000), order=order), np.ones(2000)
     weight[7 : 7 + n_unweighted] = 0.0
     ascent, views = GaussianMixtureModel.ascent, []
 
