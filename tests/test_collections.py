@@ -679,31 +679,6 @@ def test_uci(X, write, small_pieces, tmp_path):
         read_uci(write("docword.txt", uci_of(X)), vocab)
 
 
-@pytest.mark.parametrize(
-    "line, number, what",
-    [
-        ("1 2 x", 70, "row, column and value"),
-        ("1 2", 70, "row, column and value"),
-        ("1 2 3 4", 70, "row, column and value"),
-        ("9999 1 1", 70, "from 1 to 100"),
-        ("1 0 1", 70, "from 1 to 40"),
-        ("1 41 1", 70, "from 1 to 40"),
-        ("1 4 1", 70, "in the order of the rows"),
-        ("x", 2, "the number of documents"),
-    ],
-)
-def test_bad_lines_of_uci_are_named(
-    line, number, what, X, write, small_pieces, tmp_path
-):
-    lines = uci_of(X).splitlines()
-    lines[number - 1] = line
-    path = write("docword.txt", "\n".join(lines))
-    with pytest.raises(ValueError, match=f"docword.*, line {number}: .*{what}"):
-        write_counts(tmp_path / "X", read_uci(path))
-    with pytest.raises((ValueError, FileNotFoundError)):
-        open_counts(tmp_path / "X")
-
-
 def test_files_that_are_cut_off(X, tmp_path):
     text = uci_of(X).encode()
     path = tmp_path / "docword.txt"
@@ -741,32 +716,6 @@ def test_matrix_market(field, documents, X, write, small_pieces, tmp_path):
     assert abs(sparse.vstack(batches) - Y).max() == 0
 
 
-@pytest.mark.parametrize(
-    "text, what",
-    [
-        ("", "cut off"),
-        ("%%MatrixMarket matrix coordinate real general\n", "cut off"),
-        ("%%MatrixMarket matrix array real general\n", "line 1"),
-        ("%%MatrixMarket matrix coordinate complex general\n", "line 1"),
-        ("%%MatrixMarket matrix coordinate real symmetric\n", "line 1"),
-        ("%%MatrixMarket matrix coordinate real general\n%\n2 2\n", "line 3"),
-        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1.5 2\n", "line 3"),
-        ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 2\n", "line 3"),
-        (
-            "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 2\n1 1 1\n",
-            "line 4: .*sort the file",
-        ),
-    ],
-)
-def test_bad_matrix_market_files(text, what, tmp_path):
-    path = tmp_path / "X.mtx"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=f"X.mtx.*{what}"):
-        list(read_matrix_market(path))
-    with pytest.raises(ValueError, match="'documents' parameter .* must be"):
-        read_matrix_market(path, documents="both")
-
-
 @pytest.mark.every(3)
 @pytest.mark.parametrize("zero_based", [True, False, "auto"])
 @pytest.mark.parametrize("n_features", [40, 50, None])
@@ -783,14 +732,6 @@ def test_svmlight(zero_based, n_features, X, write, small_pieces, tmp_path):
     Y = sparse.vstack(batches, format="csr")
     assert Y.shape == (100, n_features or 40)
     assert abs(Y[:, :40] - X).max() == 0
-
-
-@pytest.mark.parametrize("line", ["1 2:x", "1 abc", "1 3:1 2", "1 0:4", "1 41:1"])
-def test_bad_lines_of_svmlight_are_named(line, write, small_pieces):
-    good = "".join(f"+1 {n}:1 40:2 # no\n\n" for n in range(1, 30))
-    path = write("X.svm", good + f"{line}\n" + good)
-    with pytest.raises(ValueError, match=r"X.svm.*, line 59: expected .*, got '1 "):
-        list(read_svmlight(path, n_features=40, zero_based=False))
 
 
 def lda_c_of(X):
@@ -900,14 +841,6 @@ def test_triples_in_tables(pyarrow, write, tmp_path):
         )
     )
     assert as_text[0].tolist() == ["007"]
-    for text, what in (
-        ("user,item,rating\n1,2,3\n1,2\n", "Row #3"),
-        ("user,item,rating\n1,2,3\n1,2,x\n", "Row #3.*'x'"),
-        ("user,thing,rating\n1,2,3\n", "no column item"),
-        ("", "Empty CSV file"),
-    ):
-        with pytest.raises(ValueError, match=f"e.csv.*{what}"):
-            list(read_triples(write("e.csv", text)))
 
 
 def test_masked_batches_are_refused(tmp_path):
