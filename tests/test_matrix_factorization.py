@@ -179,7 +179,7 @@ def test_pairs_in_a_table_are_not_converted_to_floats(library, items):
     module = pytest.importorskip(library)
     users, items = np.repeat(2**53 + np.arange(9), 4), np.tile(items, 9)
     X, *_ = ratings_matrix(users, items, np.random.default_rng(0).normal(size=36))
-    model = TemperedMatrixFactorization(1, max_iter=30).fit(X)
+    model = TemperedMatrixFactorization(1, max_iter=5).fit(X)
     make = module.table if library == "pyarrow" else module.DataFrame
     pairs = list(zip(users.tolist(), items.tolist(), strict=True))
     found = model.predict_pairs(make({"user": users, "item": items}))

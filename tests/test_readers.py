@@ -589,10 +589,11 @@ def test_a_quote_that_is_never_closed(write, pyarrow, monkeypatch):
         list(read_text(path))
 
 
-def test_readers_can_be_used_by_threads(write):
-    batches = read_svmlight(write("a.svm", SVMLIGHT * 1000))
+def test_readers_can_be_used_by_threads(write, monkeypatch):
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", 40)
+    batches = read_svmlight(write("a.svm", SVMLIGHT * 60))
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(dense, [batches] * 4)) == [COUNTS * 1000] * 4
+        assert list(pool.map(dense, [batches] * 4)) == [COUNTS * 60] * 4
 
 
 def test_carriage_returns_inside_of_texts_are_kept(write):

@@ -112,7 +112,7 @@ def test_a_copy_ignores_columns_that_were_added_later(kind, counts):
         "frame": pandas.DataFrame(dense, columns=names),
     }[kind]
     known = X.iloc[:, :60] if kind == "frame" else dense[:, :60]
-    served = AnnealedLDA(4, random_state=0).fit(known).for_serving()
+    served = AnnealedLDA(4, max_iter=2, random_state=0).fit(known).for_serving()
     share = 240 / dense.sum()
     assert share > 0.05
     with pytest.warns(UserWarning, match=f"{share:.0%} of the tokens"):
