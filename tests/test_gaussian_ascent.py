@@ -175,7 +175,7 @@ def test_splits_of_few_rows_do_not_depend_on_old_memory(monkeypatch):
 
     def bound():
         mixture = AnnealedGaussianMixture(
-            40, covariance_type="full", moves="split_merge", max_iter=2, random_state=0
+            20, covariance_type="full", moves="split_merge", max_iter=2, random_state=0
         )
         return mixture.fit(X).lower_bound(X)
 

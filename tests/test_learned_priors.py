@@ -221,7 +221,8 @@ def test_learned_priors_maximise_the_evidence_of_a_tied_covariance(learned):
 
     globals_ = model.target(sums, 1.0, Powers(), hyper)
     best = model.update_hyper(hyper, globals_, sums, 1.0, 1.0, Powers())
-    found = minimize(lambda root: -evidence(other(root)), np.eye(D).ravel(), tol=1e-9)
+    start = np.linalg.cholesky(best.covariance / best.degrees_of_freedom) + 0.1
+    found = minimize(lambda root: -evidence(other(root)), start.ravel(), tol=1e-9)
     diagonal = hyper._replace(is_diagonal=True)
     diagonal = model.update_hyper(diagonal, globals_, sums, 1.0, 1.0, Powers())
     assert np.count_nonzero(diagonal.covariance) == D

@@ -31,7 +31,7 @@ S = 60
 def test_the_moments_of_the_weights(distribution, size):
     noise, random = SVIPlusNoise(size, distribution), np.random.default_rng(0)
     clock = Clock(steps=5)
-    weights = np.array([noise.unit_noise(S, clock, random) for _ in range(20_000)])
+    weights = np.array([noise.unit_noise(S, clock, random) for _ in range(8_000)])
     M = size(5) if callable(size) else size * S if isinstance(size, float) else size
     expected = (S / M - 1) * (np.eye(S) - 1 / S)
     np.testing.assert_allclose(weights.sum(axis=1), S, rtol=1e-9)
