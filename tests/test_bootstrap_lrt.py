@@ -28,9 +28,7 @@ def test_the_statistic_is_that_of_maximum_likelihood(covariance_type):
     mixture = AnnealedGaussianMixture(4, **options).fit(X)
     test = bootstrap_lrt(mixture, X, n_components=2, n_exceedances=1, **FEWER)
     logs = [
-        GaussianMixture(K, tol=1e-6, n_init=3, max_iter=1000, **options)
-        .fit(X)
-        .score(X)
+        GaussianMixture(K, tol=1e-6, n_init=3, max_iter=1000, **options).fit(X).score(X)
         for K in (2, 3)
     ]
     assert test.statistic == pytest.approx(600 * (logs[1] - logs[0]), abs=0.5)
