@@ -183,8 +183,8 @@ def test_sizes_decide_which_blocks_threads_share():
         assert n_threads(small, X) == 1
         assert n_threads(large, X) == 2
         assert n_threads(large, X[:200]) == 1  # one short block
-        texts = AnnealedLDA(2, n_jobs=2)  # its blocks are long in any case
-        assert n_threads(texts, sparse.csr_array(random.poisson(0.1, (3000, 9)))) == 2
+        texts = sparse.csr_array(random.poisson(1.0, (3000, 60)))
+        assert [n_threads(AnnealedLDA(k, n_jobs=2), texts) for k in (2, 20)] == [1, 2]
 
 
 def test_blocks_are_even():

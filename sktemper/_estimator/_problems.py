@@ -208,7 +208,7 @@ def check_fixed(now, then):
 def workers_for(n_jobs, model, data, threads=Workers, is_fit=False):
     """Return the workers of a model and `Data`.
 
-    In a fit by short ascents, the calling thread replaces a single thread.
+    In a fit by short ascents or small blocks, the calling thread replaces a single one.
     """
     if threads is InlineWorkers:
         return data.workers(threads, 1, model.stop)
@@ -217,7 +217,7 @@ def workers_for(n_jobs, model, data, threads=Workers, is_fit=False):
     n_sections = sections_of(model, data, len(data))
     if n_threads < n_jobs and n_sections > 1:
         n_threads, threads = n_jobs, functools.partial(threads, shares_blocks=False)
-    elif is_fit and n_threads == n_sections == 1:
+    elif is_fit and n_threads == 1 in (n_sections, threads_for(2, model, data)):
         threads = InlineWorkers
     return data.workers(threads, n_threads, model.stop)
 

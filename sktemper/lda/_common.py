@@ -56,12 +56,12 @@ def common_tokens(tokens):
     totals = tokens.sum(axis=0)
     in_corpus = tokens.sum(axis=1, keepdims=True) / totals.sum()
     rates = tokens / np.maximum(totals, 1e-300) / np.where(in_corpus > 0, in_corpus, 1)
-    order = np.argsort(rates, axis=1, kind="stable")
+    order = np.argsort(rates, axis=1)
     below = np.cumsum((totals / totals.sum())[order], axis=1)
     # the quantile of few topics would otherwise be too high
     least = max(LEVEL - 1.0 / len(totals), 0.0) * (1.0 - 1e-12)
     place = (below >= least).argmax(axis=1)[:, None]
-    common = np.take_along_axis(np.take_along_axis(rates, order, 1), place, 1)
+    common = np.take_along_axis(rates, np.take_along_axis(order, place, 1), 1)
     return np.minimum(tokens, np.minimum(common, 1.0) * in_corpus * totals)
 
 

@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cython cimport floating
-from libc.stdint cimport INT32_MAX
+from libc.stdint cimport INT32_MAX, uintptr_t
 
 from sktemper._simd.special import aligned, padded
 from sktemper._utils._tasks import run_shared
@@ -167,6 +168,25 @@ cdef intptr_t _cut(intptr_t n, intptr_t i, intptr_t n_sections, intptr_t togethe
     return min(n, n_wholes * i // n_sections * together)
 
 
+def _tokens(
+    const floating[::1] counts,
+    const intptr_t[::1] starts,
+    const unsigned char[::1] sampled,
+):
+    """Return the sampled tokens before each entry and at the end, and of each document."""
+    cdef intptr_t d, n, total = 0
+    cdef intptr_t[::1] before = np.empty(len(counts) + 1, dtype=np.intp)
+    cdef intptr_t[::1] tokens = np.empty(len(sampled), dtype=np.intp)
+    for d in range(len(sampled)):
+        tokens[d] = -total
+        for n in range(starts[d], starts[d + 1]):
+            before[n] = total
+            total += <intptr_t>counts[n] if sampled[d] else 0
+        tokens[d] += total
+    before[len(counts)] = total
+    return before.base, tokens.base
+
+
 cdef class _Phases:
     """The phases of the local step of a block, each shared by threads.
 
@@ -184,7 +204,7 @@ cdef class _Phases:
     def __cinit__(self, bint is_float):
         self.is_float, self.kept = is_float, []
 
-    cdef int choose_routes(self, counts, starts, sampled) except -1:
+    cdef int choose_routes(self, counts, starts, sampled, forced) except -1:
         """Set the documents that are sampled in lanes and in chains.
 
         Those with few tokens are sampled in lanes, in the order of their numbers of
@@ -192,18 +212,15 @@ cdef class _Phases:
         """
         cdef lda_block *block = &self.block
         cdef const intptr_t[::1] in_lanes, in_chains, first_tokens
-        most, forced = -1, forced_routes()
+        most = -1
         if block.n_topics * counts.itemsize <= MOST_LANE_BYTES:
             most = MOST_LANE_PLACES // block.n_topics
         if forced & {"lanes", "chains"}:
             most = np.iinfo(np.intp).max if "lanes" in forced else -1
-        n_tokens = counts.astype(np.intp)
-        if not sampled.all():
-            n_tokens[~np.repeat(sampled, np.diff(starts))] = 0
-        before = np.concatenate([[0], np.cumsum(n_tokens)])
-        tokens = np.diff(before[starts])
-        chains = np.flatnonzero(sampled & (tokens > most))
-        lanes = np.flatnonzero(sampled & (tokens <= most))
+        before, tokens = _tokens(counts, starts, sampled)
+        is_sampled = np.asarray(sampled).view(bool)
+        chains = np.flatnonzero(is_sampled & (tokens > most))
+        lanes = np.flatnonzero(is_sampled & (tokens <= most))
         lanes = lanes[np.argsort(tokens[lanes], kind="stable")]
         in_lanes, in_chains, first_tokens = lanes, chains, before
         self.kept += [lanes, chains, before]
@@ -223,17 +240,19 @@ cdef class _Phases:
     cdef object allocate(self, lda_block *one, bint of_block):
         """Allocate the scratch memory of the block, or of a thread, and return it."""
         cdef intptr_t n_bytes = call_lda_scratch(self.is_float, one, of_block, NULL)
-        cdef unsigned char[::1] memory = aligned(np.empty, n_bytes, np.uint8)
-        call_lda_scratch(self.is_float, one, of_block, &memory[0])
+        memory = PyByteArray_FromStringAndSize(NULL, n_bytes + SIMD_BYTES)
+        cdef char *start = PyByteArray_AS_STRING(memory)
+        start += SIMD_BYTES - <uintptr_t>start % SIMD_BYTES
+        call_lda_scratch(self.is_float, one, of_block, start)
         return memory
 
-    def local_step(self, documents, sampled):
+    def local_step(self, documents, sampled, forced):
         """Run all phases; return the number of iterations, or -1 if stopped."""
         cdef lda_block *block = &self.block
         cdef intptr_t n_iterations = 0, n_sampled = 0
         starts = documents[1]
         if block.sampled:
-            self.choose_routes(documents[0], starts, np.asarray(sampled).view(bool))
+            self.choose_routes(documents[0], starts, sampled, forced)
             n_sampled = block.n_in_lanes + block.n_in_chains
             n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
         self.kept.append(self.allocate(block, True))
@@ -397,7 +416,7 @@ def local_step(
         block.statistics = address(sums)
     phases = _Phases(floating is float)
     phases.block = block
-    return phases.local_step(documents, sampled), statistics
+    return phases.local_step(documents, sampled, forced), statistics
 
 
 def add_rows(

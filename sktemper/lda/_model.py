@@ -779,6 +779,10 @@ class LDAModel(ConjugateModel):
         """Number of topics."""
         return self.n_topics
 
+    @property
+    def products_per_value(self):
+        return self.n_topics * (N_BURN_IN + N_KEPT)
+
     def with_births(self, globals_, hyper, n_births, X, row_weight, random):
         """Return a model with ``n_births`` additional topics.
 
