@@ -3,7 +3,6 @@
     python benchmarks/compare.py main                       # main and this checkout
     python benchmarks/compare.py v0.1.0 v0.2.0 --pairs 15
     python benchmarks/compare.py main HEAD --cases lda_default gaussian_stream
-    python benchmarks/compare.py main HEAD --peers          # and other packages
 
 A commit is checked out into a temporary folder, where its kernels are compiled.  A
 folder may be given instead: a checkout with compiled kernels.  The cases are those of
@@ -12,8 +11,7 @@ a new process, and the two commits alternate, so that other load on the machine 
 both.  The script prints a table in Markdown with the medians over pairs; ratios above 1
 mean that the second commit is faster.  "First" is the first call of a process, with the
 start of the process and its imports; the other columns are later calls.  If a commit
-cannot run a case, the table says so. With ``--peers``, cases with a peer also measure
-that package, if it is installed.
+cannot run a case, the table says so.
 
 BLAS and OpenMP have one thread in all processes, because the idle threads of OpenBLAS
 wait actively, which makes first calls look slow.  The threads of ``n_jobs`` are not
@@ -89,22 +87,14 @@ def run(folder, *arguments):
     return found
 
 
-def pairs(folders, case, n_pairs, has_peer):
-    """Return measurements of both folders and of a peer, ``n_pairs`` of each.
-
-    The measurements of a side are None if it failed, and those of the peer if there is
-    no peer.
-    """
-    found = [[], [], [] if has_peer else None]
+def pairs(folders, case, n_pairs):
+    """Return measurements of both folders, ``n_pairs`` of each; None if one failed."""
+    found = [[], []]
     for number in range(n_pairs):
-        for side in (0, 1, 2) if number % 2 == 0 else (2, 1, 0):
+        for side in (0, 1) if number % 2 == 0 else (1, 0):
             if found[side] is None:
                 continue
-            measured = (
-                run(folders[1], case, "--peer")
-                if side == 2
-                else run(folders[side], case)
-            )
+            measured = run(folders[side], case)
             if measured is None:
                 found[side] = None
             else:
@@ -138,7 +128,7 @@ def row(case, found):
     first, second = (median(side) if found[side] else "failed" for side in (0, 1))
     return (
         f"| {case} | {first} | {second} | {ratio(0)} | {spread} | {ratio(0, 'wall')} "
-        f"| {median(1, 'first')} | {ratio(0, 'first')} | {median(2)} | {ratio(2)} |"
+        f"| {median(1, 'first')} | {ratio(0, 'first')} |"
     )
 
 
@@ -158,20 +148,19 @@ def compare(names, folders, cases, n_pairs):
     ----------
     names, folders : pair of str, pair of Path
     cases : dict
-        For each case a pair: its description, and whether to measure its peer.
+        The description of each case.
     n_pairs : int
     """
     first, second = names
     yield (
         f"| case | {first}, CPU s | {second}, CPU s | {first} / {second}, CPU "
-        f"| quartiles | wall | {second}, first, CPU s | {first} / {second}, first "
-        f"| peer, CPU s | peer / {second} |"
+        f"| quartiles | wall | {second}, first, CPU s | {first} / {second}, first |"
     )
-    yield "|---|" + 9 * "---:|"
+    yield "|---|" + 7 * "---:|"
     blas = set()
-    for case, of_case in cases.items():
-        found = pairs(folders, case, n_pairs, of_case["has_peer"])
-        blas |= {measured["blas"] for side in found[:2] for measured in side or ()}
+    for case in cases:
+        found = pairs(folders, case, n_pairs)
+        blas |= {measured["blas"] for side in found for measured in side or ()}
         yield row(case, found)
     yield ""
     yield (
@@ -181,13 +170,12 @@ def compare(names, folders, cases, n_pairs):
         f"{', '.join(sorted(blas)) or 'unknown'}."
     )
     yield ""
-    yield from (f"- {case}: {of_case['text']}" for case, of_case in cases.items())
+    yield from (f"- {case}: {title}" for case, title in cases.items())
 
 
 def heading(names, arguments):
     """Return the lines above the table in a file: a description and the command."""
     command = ["python benchmarks/compare.py", *names, f"--pairs {arguments.pairs}"]
-    command += ["--peers"] if arguments.peers else []
     command += ["--cases", *arguments.cases] if arguments.cases else []
     title = "# Two commits: {} and {}".format(*names)
     return [title, "", f"    {' '.join(command)}", ""]
@@ -201,7 +189,6 @@ def main():
     parser.add_argument("second", nargs="?", default=ROOT, help="default: this one")
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--cases", nargs="+", help="default: all")
-    parser.add_argument("--peers", action="store_true", help="measure peers too")
     parser.add_argument("--output", type=Path, help="file for the table")
     arguments = parser.parse_args()
     with (
@@ -212,11 +199,7 @@ def main():
         names = arguments.cases or list(known)
         if unknown := set(names) - set(known):
             parser.error(f"no such cases: {', '.join(sorted(unknown))}")
-        cases = {
-            case: known[case]
-            | {"has_peer": known[case]["has_peer"] and arguments.peers}
-            for case in names
-        }
+        cases = {case: known[case] for case in names}
         lines = heading((first, second), arguments)
         for line in compare(
             (first, second), (base, changed), cases, max(arguments.pairs, 1)

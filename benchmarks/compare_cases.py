@@ -1,7 +1,6 @@
 """The fixed cases that `compare.py` measures, each in a new process.
 
     PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py lda_default
-    PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py lda_default --peer
     PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py --list
 
 The first command makes one measurement with the package of that checkout, whose kernels
@@ -10,8 +9,7 @@ JSON. A case prepares data and returns a function to be timed.  The first call i
 measured by itself, together with the start of the process and its imports but without
 the data.  The call is then repeated for at least `LEAST` CPU seconds; the other
 measurements are the mean time of these calls.  Cases use only public names, so that
-they run with older commits too.  With ``--peer`` another package does the same or
-similar work.
+they run with older commits too.
 """
 
 import argparse
@@ -138,117 +136,21 @@ def recommended():
     return lambda: model.recommend(np.arange(2000), n_items=10)
 
 
-# -- the same or similar work by other packages, which are imported when they are used -
-
-
-def allocation():
-    from sklearn.decomposition import LatentDirichletAllocation
-
-    return LatentDirichletAllocation
-
-
-def mixture():
-    from sklearn.mixture import BayesianGaussianMixture
-
-    return BayesianGaussianMixture
-
-
-def allocation_online(n_topics, X):
-    """scikit-learn, one online pass"""
-    online = {"learning_method": "online", "batch_size": 256, "max_iter": 1}
-    return fits(X, allocation(), n_topics, **online)
-
-
-def allocation_transform(n_topics, X):
-    online = {"learning_method": "online", "max_iter": 2}
-    return calls("transform", X, allocation(), n_topics, **online)
-
-
-def gensim_online(n_topics, X):
-    """gensim, one online pass, in float32 as it is by default"""
-    from gensim.models import LdaModel
-
-    texts = [
-        list(zip(row.indices, row.data, strict=True)) for row in sparse.csr_matrix(X)
-    ]
-    words = dict(enumerate(map(str, range(X.shape[1]))))
-    return lambda: LdaModel(
-        texts,
-        num_topics=n_topics,
-        id2word=words,
-        chunksize=256,
-        iterations=100,
-        eval_every=None,
-        random_state=0,
-    )
-
-
-def gibbs(n_topics, X, n_sweeps):
-    """tomotopy, 40 sweeps on one thread"""
-    import tomotopy
-
-    texts = [
-        [str(word) for word in np.repeat(row.indices, row.data.astype(int))]
-        for row in sparse.csr_matrix(X)
-    ]
-
-    def run():
-        lda = tomotopy.LDAModel(k=n_topics, seed=0)
-        for text in filter(None, texts):
-            lda.add_doc(text)
-        lda.train(n_sweeps, workers=1)
-
-    return run
-
-
-def alternating(rank):
-    """cmfrec, 5 sweeps by Cholesky factors"""
-    from cmfrec import CMF
-
-    X = many_ratings().tocoo()
-    return lambda: CMF(
-        k=rank, lambda_=10.0, use_cg=False, niter=5, nthreads=1, verbose=False
-    ).fit(X)
-
-
-def alternating_implicit(rank):
-    """implicit, 5 sweeps by Cholesky factors"""
-    from implicit.als import AlternatingLeastSquares
-
-    X = sparse.csr_matrix(many_ratings(), dtype=np.float32)
-    return lambda: AlternatingLeastSquares(
-        rank, iterations=5, use_cg=False, num_threads=1, random_state=0
-    ).fit(X, show_progress=False)
-
-
-def recommendations(rank):
-    """implicit, factors of the same shape"""
-    from implicit.als import AlternatingLeastSquares
-
-    X = sparse.csr_matrix(many_ratings(), dtype=np.float32)
-    model = AlternatingLeastSquares(rank, iterations=1, num_threads=1, random_state=0)
-    model.fit(X, show_progress=False)
-    users = np.arange(2000)
-    return lambda: model.recommend(users, X[users], N=10)
-
-
 TWENTY, FIVE = {"max_iter": 20, "tol": 0.0}, {"max_iter": 5, "tol": 0.0}
 DIAGONAL = {"covariance_type": "diag", **TWENTY}
 
 
 class Case(NamedTuple):
-    """A case: its title in tables, and functions that prepare it and its peer."""
+    """A case: its title in tables, and a function that prepares it."""
 
     title: str
     prepare: Callable
-    peer: Callable | None = None
 
 
 CASES = {
     "lda_default": Case(
         "`AnnealedLDA(20).fit`, 6,000 short texts",
         lambda: fits(documents(6000), AnnealedLDA, 20),
-        lambda: fits(documents(6000), allocation(), 20),
     ),
     "lda_two_threads": Case(
         "The same with `n_jobs=2`",
@@ -257,14 +159,12 @@ CASES = {
     "lda_many_topics": Case(
         "`AnnealedLDA(100, max_iter=4).fit`, 6,000 short texts",
         lambda: fits(documents(6000), AnnealedLDA, 100, max_iter=4),
-        lambda: fits(documents(6000), allocation(), 100),
     ),
     "lda_sampled": Case(
         '`doc_update="sampled"`, K=20, 4 passes of 6,000 short texts',
         lambda: fits(
             documents(6000), AnnealedLDA, 20, max_iter=4, doc_update="sampled"
         ),
-        lambda: gibbs(20, documents(6000), 40),
     ),
     "lda_variational": Case(
         '`doc_update="variational"`, K=20, 4 passes of 1,500 long texts',
@@ -279,39 +179,32 @@ CASES = {
     "lda_online": Case(
         "A pass by mean field, `batch_size=256`, K=20, 6,000 short texts",
         lambda: online(20, documents(6000)),
-        lambda: allocation_online(20, documents(6000)),
     ),
     "lda_online_float32": Case(
         "The same in float32",
         lambda: online(20, documents(6000, np.float32)),
-        lambda: allocation_online(20, documents(6000)),
     ),
     "lda_online_many_topics": Case(
         "The same in float64, K=100",
         lambda: online(100, documents(6000)),
-        lambda: allocation_online(100, documents(6000)),
     ),
     "lda_online_many_topics_float32": Case(
         "The same in float32, K=100",
         lambda: online(100, documents(6000, np.float32)),
-        lambda: gensim_online(100, documents(6000)),
     ),
     "lda_online_long": Case(
         "The same in float64, K=100, 1,500 long texts",
         lambda: online(100, long_documents(1500)),
-        lambda: allocation_online(100, long_documents(1500)),
     ),
     "lda_transform": Case(
         "`transform` in float64, K=100, 6,000 short texts",
         lambda: calls("transform", documents(6000), AnnealedLDA, 100, max_iter=2),
-        lambda: allocation_transform(100, documents(6000)),
     ),
     "lda_transform_float32": Case(
         "`transform` in float32, K=100, 6,000 short texts",
         lambda: calls(
             "transform", documents(6000, np.float32), AnnealedLDA, 100, max_iter=2
         ),
-        lambda: allocation_transform(100, documents(6000)),
     ),
     "lda_transform_long": Case(
         "`transform` in float32, K=20, 1,500 long texts",
@@ -322,7 +215,6 @@ CASES = {
             20,
             max_iter=2,
         ),
-        lambda: allocation_transform(20, long_documents(1500)),
     ),
     "lda_stream": Case(
         "`partial_fit`, K=20, 4,000 short texts, 50 a call",
@@ -331,24 +223,20 @@ CASES = {
     "gaussian_default": Case(
         "`AnnealedGaussianMixture(8).fit`, 3,000 samples, 4 features",
         lambda: fits(clusters(3000, 4, 6), AnnealedGaussianMixture, 8),
-        lambda: fits(clusters(3000, 4, 6), mixture(), 8),
     ),
     "gaussian_toy": Case(
         "`AnnealedGaussianMixture(5).fit`, 500 samples, 2 features",
         lambda: fits(clusters(500, 2, 5), AnnealedGaussianMixture, 5),
-        lambda: fits(clusters(500, 2, 5), mixture(), 5),
     ),
     "gaussian_fifty": Case(
         "`AnnealedGaussianMixture(50).fit`, 10,000 samples of 50 clusters, 16 features",
         lambda: fits(clusters(10000, 16, 50), AnnealedGaussianMixture, 50),
-        lambda: fits(clusters(10000, 16, 50), mixture(), 50),
     ),
     "gaussian_without_moves": Case(
         "`moves=None`, 10 components, 20,000 samples, 8 features, 20 steps on all",
         lambda: fits(
             clusters(20000, 8, 10), AnnealedGaussianMixture, 10, moves=None, **TWENTY
         ),
-        lambda: fits(clusters(20000, 8, 10), mixture(), 10, **TWENTY),
     ),
     "gaussian_two_threads": Case(
         "The same with `n_jobs=2`",
@@ -367,7 +255,6 @@ CASES = {
         lambda: fits(
             clusters(10000, 32, 20), AnnealedGaussianMixture, 20, moves=None, **DIAGONAL
         ),
-        lambda: fits(clusters(10000, 32, 20), mixture(), 20, **DIAGONAL),
     ),
     "gaussian_minibatches": Case(
         "`batch_size=500, moves=None`, 10 components, 3 passes of 20,000 samples",
@@ -389,9 +276,6 @@ CASES = {
             20,
             moves=None,
             max_iter=2,
-        ),
-        lambda: calls(
-            "score_samples", clusters(20000, 32, 20), mixture(), 20, max_iter=2
         ),
     ),
     "gaussian_stream": Case(
@@ -421,22 +305,18 @@ CASES = {
     "ratings_sweeps": Case(
         "5 sweeps, 10 factors, a million ratings of 20,000 users and 5,000 items",
         lambda: fits(many_ratings(), AnnealedMatrixFactorization, 10, **FIVE),
-        lambda: alternating(10),
     ),
     "ratings_sweeps_wide": Case(
         "The same, 32 factors",
         lambda: fits(many_ratings(), AnnealedMatrixFactorization, 32, **FIVE),
-        lambda: alternating(32),
     ),
     "clicks_sweeps": Case(
         "`ImplicitFactorization(32)`, 5 sweeps of a million pairs",
         lambda: fits(many_ratings(), ImplicitFactorization, 32, **FIVE),
-        lambda: alternating_implicit(32),
     ),
     "clicks_recommend": Case(
         "`recommend`, 64 factors, 10 of 5,000 items for 2,000 users",
         lambda: recommended(),
-        lambda: recommendations(64),
     ),
     "ratings_minibatches": Case(
         "`batch_size=300`, 10 factors, 4 passes of 3,000 users",
@@ -486,22 +366,16 @@ def measure(prepare):
     }
 
 
-def described(case):
-    return {"text": case.title, "has_peer": case.peer is not None}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", nargs="?", choices=CASES)
-    parser.add_argument("--peer", action="store_true", help="by another package")
     parser.add_argument("--list", action="store_true", help="print all cases")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.list:
-        print(json.dumps({name: described(case) for name, case in CASES.items()}))
+        print(json.dumps({name: case.title for name, case in CASES.items()}))
     elif arguments.case:
-        case = CASES[arguments.case]
-        print(json.dumps(measure(case.peer if arguments.peer else case.prepare)))
+        print(json.dumps(measure(CASES[arguments.case].prepare)))
     else:
         parser.error("a case, or --list")
 
