@@ -30,7 +30,6 @@ MOST_MEMORY = 75
 #: 40,000 and 160,000 rows; the list may only get shorter.
 EXCEPTIONS = {
     "AnnealedFactorialMixture": 9.4,
-    "AnnealedMatrixFactorization": 4.5,
     "AnnealedMixedMixture": 16.0,
 }
 EXCEPTIONS_OF_MEMORY = {"AnnealedMixedMixture": 289}
