@@ -56,7 +56,7 @@ __all__ = [
 #: Number of starts of the fit that defines the null hypothesis.
 STARTS_OF_NULL = 20
 #: Largest seed of `RandomState`.
-MOST_SEED = 2**31 - 1
+MOST_SEED = np.iinfo(np.int32).max
 
 
 def bootstrap_profiles(

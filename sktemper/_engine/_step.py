@@ -10,6 +10,7 @@ import numpy as np
 
 from .._contract import IllDefined, Powers, all_finite, prepared_of
 from .._utils._policy import as_number, as_numbers
+from .._utils._validation import SMALLEST_COUNT
 from ..learning_rates import LearningRate
 from ..moves import Moves, NoMoves
 from ..noise import GradientNoise
@@ -153,8 +154,6 @@ def steps_on_proposal(policy, model):
 
 
 # -- one step, and its commit to the state of a fit ------------------------------------
-#: Sums of weighted observations up to this value are treated as no observations.
-TINY_COUNT = 1e-100
 
 
 class StepInputs(NamedTuple):
@@ -386,7 +385,7 @@ class Steps:
     def _row(self, batch, inputs, local, outcome):
         n_rows, wanted = len(batch.rows), outcome.wanted_rate
         ladder, probabilities = self.policies.ladder(self.state.policies.tempering)
-        none = local.n_observed <= TINY_COUNT
+        none = local.n_observed <= SMALLEST_COUNT
         per_observed = 0.0 if none else local.bound / local.n_observed
         return {
             "passes": (self.state.progress.samples + n_rows) / batch.total,

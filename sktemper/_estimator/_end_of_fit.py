@@ -11,6 +11,7 @@ from .._engine._fit import REPEATS, FitHooks
 from .._utils._cache import forget
 from .._utils._notices import log, warn, warn_once
 from .._utils._results import install_results
+from .._utils._validation import ROUNDING
 from ..schedules import Clock
 
 
@@ -123,8 +124,6 @@ LARGEST_START_SHARE = 0.1
 LEAST_RATE_SHARE = 0.5
 #: A stream causes a warning if it has at least this multiple of `total_samples`.
 MOST_TOTALS = 3
-#: Temperatures up to 1 plus this number count as 1.
-TEMPERATURE_TOL = 1e-9
 
 
 def warn_of_the_end(estimator, run):
@@ -272,9 +271,7 @@ def has_converged(estimator, state, change):
 def is_above_one(estimator):
     """Return whether the temperature is above the one at which a fit may end."""
     temperature, tempering = estimator.state_.policies.temperature, estimator.tempering_
-    return tempering.cools and temperature > (
-        tempering.final_temperature + TEMPERATURE_TOL
-    )
+    return tempering.cools and temperature > (tempering.final_temperature + ROUNDING)
 
 
 def warn_if_above_one(estimator):

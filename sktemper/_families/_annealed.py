@@ -7,12 +7,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
+from .._utils._validation import SMALLEST_COUNT
 from ._dirichlet import DirichletWeights, log_draws
 from ._dirichlet import log_normaliser as log_dirichlet
 from ._family import times
 
-#: Smallest responsibility of the fit.
-LEAST_SHARE = 1e-100
 #: Largest number of components, whose permutations are summed.
 MOST_COMPONENTS = 8
 
@@ -57,7 +56,7 @@ class AnnealedChains:
         self.log_base = float(np.sum(self.family.log_base(block)))
         if not np.isfinite(self.moments.sum()):
             raise ValueError("The evidence is not available if numbers are missing.")
-        shares = np.maximum(np.asarray(shares, np.float64), LEAST_SHARE)
+        shares = np.maximum(np.asarray(shares, np.float64), SMALLEST_COUNT)
         self.log_shares = np.log(shares / shares.sum(axis=1, keepdims=True))
         self.fitted_weights = model.weights.concentration(globals_.weights)
         self.prior_weight = hyper.weight_concentration

@@ -15,6 +15,7 @@ from .._utils._budgets import ROWS_AT_ONCE
 from .._utils._linalg import canonical
 from .._utils._tasks import run_shared
 from .._utils._typing import SparseMatrix
+from .._utils._validation import SMALLEST_COUNT
 from ._dirichlet import log_gamma_draws
 from ._family import DIRICHLET, GAMMA_RATES, Family, kernel_parts, times
 
@@ -54,8 +55,6 @@ def _evaluated(name, reference, x):
 
 #: Largest number of variables of a Dirichlet distribution that are drawn.
 MOST_DRAWN = 4096
-#: Smaller counts are treated as 0, because their Gamma function overflows.
-NEGLIGIBLE_COUNT = 1e-100
 #: Step of trapezoidal rules, whose error is then similar to the rounding error.
 STEP = 0.03
 #: An integrand is negligible if its exponent is below minus this number.
@@ -67,7 +66,7 @@ POINT = 1e8
 
 def log_rising(a, n):
     """Return log Gamma(a + n) - log Gamma(a), accurate even for a large ``a``."""
-    counts = n > NEGLIGIBLE_COUNT
+    counts = n > SMALLEST_COUNT
     some = np.where(counts, n, 1.0)
     return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
 
@@ -275,7 +274,7 @@ class MultinomialFamily(DirichletFamily):
 
     def coordinates(self, block, row_weight) -> np.ndarray | SparseMatrix:
         """Return the square roots of the words' shares in each document."""
-        sizes = np.maximum(np.asarray(block.sum(axis=1)).ravel(), NEGLIGIBLE_COUNT)
+        sizes = np.maximum(np.asarray(block.sum(axis=1)).ravel(), SMALLEST_COUNT)
         roots = np.sqrt(block.data / np.repeat(sizes, np.diff(block.indptr)))
         return sparse.csr_array((roots, block.indices, block.indptr), block.shape)
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: The least eigenvalue of a learned covariance, as a share of its largest eigenvalue;
-#: and the least variance.  Without the latter, the variance of equal ratings would fall
-#: until its inverse overflows.
-LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, 1e-120
+from .._utils._validation import ROUNDING
+
+#: Least eigenvalue of a learned covariance.  Without it, the variance of equal ratings
+#: would fall until its inverse overflows.
+LEAST_VARIANCE = 1e-120
 
 
 @functools.lru_cache(maxsize=4)  # the same priors are used for many blocks or users
@@ -96,7 +97,7 @@ def blended(prior, moments, power, rate, units=1.0):
     covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
     scale = np.sqrt(np.multiply.outer(units, units))
     values, vectors = np.linalg.eigh(covariance / scale)
-    least = max(LEAST_EIGENVALUE * values[-1], LEAST_VARIANCE)
+    least = max(ROUNDING * values[-1], LEAST_VARIANCE)
     if values[0] < least:
         covariance = (vectors * np.maximum(values, least)) @ vectors.T * scale
     return GaussianPrior(mean, covariance)

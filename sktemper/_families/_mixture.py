@@ -88,6 +88,13 @@ SAME_COSINE = 0.5
 WORST, ROWS_OF_BIRTH = 0.25, 10
 
 
+def worst_rows(scores, counts, n_births):
+    """Return the rows of the lowest scores per observation, for births."""
+    scores = np.where(counts > 0, scores / np.maximum(counts, 1e-300), np.inf)
+    n_worst = max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births)
+    return np.sort(np.argsort(scores, kind="stable")[:n_worst])
+
+
 def _cosines(a, b):
     """Return the cosines of the columns of responsibilities, (n_a, n_b)."""
     norms = [np.sqrt((shares**2).sum(axis=0)) for shares in (a, b)]
@@ -522,9 +529,7 @@ class MixtureModel(NaturalModel):
         """
         block = self.take(X, slice(0, X.shape[0]))
         scores, counts = self.predictive_scores(block, self.prepare(globals_, hyper))
-        scores = np.where(counts > 0, scores / np.maximum(counts, 1e-300), np.inf)
-        n_worst = max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births)
-        worst = np.sort(np.argsort(scores, kind="stable")[:n_worst])
+        worst = worst_rows(scores, counts, n_births)
         few, seed = self.resized(n_births), int(random.integers(2**31))
         new = few.initial_globals(
             X[worst], np.random.RandomState(seed), hyper, row_weight[worst]

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from ._arguments import check_interval
 from ._frames import as_frame, is_frame
-from ._validation import check_values
+from ._validation import ROUNDING, check_values
 from ._values import column_values
 
 # -- covariates as columns of numbers --------------------------------------------------
@@ -178,8 +178,6 @@ SEED = 0
 #: Number of the largest statistics that describe the tail beyond all permutations, and
 #: number of larger statistics below which a p-value is that of the tail.
 N_TAIL, FEW_LARGER = 100, 4
-#: Relative difference of statistics that are equal except for rounding.
-ROUNDING = 1e-9
 TINY = np.finfo(float).tiny
 
 

@@ -35,6 +35,10 @@ LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
 #: Largest count, also after multiplication by the weight of its sample.  Products of
 #: larger counts overflow in float32.
 LARGEST_COUNT = 1e30
+#: Smaller counts are none, as functions of them overflow.
+SMALLEST_COUNT = 1e-100
+#: Relative difference of numbers that are equal except for rounding.
+ROUNDING = 1e-9
 #: Upper limit of weights of samples.  The largest weight of the data must be at least
 #: the inverse of this limit.
 LARGEST_WEIGHT = 1e15
@@ -42,7 +46,7 @@ LARGEST_WEIGHT = 1e15
 #: the weights of a batch would overflow if the batch has only such weights.
 LEAST_SHARE = LARGEST_WEIGHT**-2
 #: Limits of prior parameters that are not variances.
-SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, LARGEST_COUNT
 #: Largest deviation from 1 of the sum of the shares of a sample.
 SUM_TOL = 1e-3
 
@@ -163,7 +167,7 @@ INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
 #: thread computes.
 FEW_VALUES = 100_000
 #: From this integer on, floats do not represent every integer.
-INEXACT = 2**53
+INEXACT = int(2 / np.finfo(np.float64).eps)
 #: Remedy in messages about columns that are no numbers.
 NO_DATES = (
     "Convert dates to numbers, such as years; give each item of a list a column of its "

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from ._arguments import check_share, positive_int, refuse
+from ._evidence import FALSE_ALARM_RATE
 from ._typing import ArrayLike, Float, Int
 
 #: Pattern of the words of a text, by which scikit-learn's vectorizers find them.
@@ -19,8 +20,6 @@ WORD = r"\b\w\w+\b"
 PRIOR_TOKENS = 1.0
 #: Largest share of the tokens of some texts without a column that is no reason to warn.
 MOST_UNKNOWN = 0.05
-#: Probability that the rate of a word is above the one at which topics are compared.
-UPPER_TAIL = 0.05
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class WordRanks:
         mean = self.topic_word
         totals = self.concentration.sum(axis=1, keepdims=True)
         spread = np.sqrt(mean * (1.0 - mean) / (totals + 1.0))
-        log_upper = np.log(mean + ndtri(1.0 - UPPER_TAIL) * spread)
+        log_upper = np.log(mean + ndtri(1.0 - FALSE_ALARM_RATE) * spread)
         return mean * (log_upper - log_upper.mean(axis=0))
 
     def log_lift(self, k):

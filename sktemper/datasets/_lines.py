@@ -15,7 +15,7 @@ from .._utils._arguments import Interval
 #: Number of bytes that are read at a time, and largest length of a line in bytes.
 BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
 #: Largest number of columns, because column indices are int32.
-LARGEST_SIZE = 2**31 - 1
+LARGEST_SIZE = np.iinfo(np.int32).max
 #: Constraint of parameters that are numbers of columns or of rows.
 SIZE = Interval(Integral, 1, LARGEST_SIZE, closed="both")
 #: The byte order mark of UTF-8.

@@ -21,7 +21,7 @@ from .._utils._budgets import (
     TERMS_AT_ONCE,
     within,
 )
-from .._utils._validation import check_variances, checked_floats
+from .._utils._validation import ROUNDING, check_variances, checked_floats
 from . import _kernels
 from ._gaps import GappedRows, block_of, conditional, has_gaps, sum_covariances
 
@@ -368,8 +368,6 @@ def start_and_floor(settings, dtype):
 MOST_CORRELATED = 50
 #: Largest number of steps of expectation maximisation.
 STEPS = 50
-#: Variance that is added to the variances of standardized columns.
-RIDGE = 1e-9
 #: Least number of rows, per column of X, in which any two columns both have values.
 #: With few but some such rows, a learned prior copies their correlations, and held-out
 #: densities fall by up to tens of nats per row.
@@ -450,7 +448,7 @@ def _fit_gaussian(X, weight, mean, variances):
     parts = list(gen_batches(len(X), ROWS_AT_ONCE))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
-    ridge = RIDGE * np.eye(len(units))
+    ridge = ROUNDING * np.eye(len(units))
     for _ in range(STEPS):
         precision = _inverse(covariance + ridge)
         first, second = np.zeros_like(mean), np.zeros_like(covariance)
@@ -492,7 +490,7 @@ def impute(X, weight, is_full, default=None):
     if not is_full:
         return out
     units = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
-    scaled = covariance / np.outer(units, units) + RIDGE * np.eye(len(units))
+    scaled = covariance / np.outer(units, units) + ROUNDING * np.eye(len(units))
     precision = _inverse(scaled)
     for part in gen_batches(len(X), ROWS_AT_ONCE):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))

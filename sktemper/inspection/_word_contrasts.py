@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.special import expit, ndtr
 
 from .._utils._arguments import check_interval, positive_int
+from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._frames import Tabular, check_same_rows, frame_of_rows
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from ..lda._cells import Cells
@@ -28,8 +29,6 @@ LEAST_TOKENS = 2.0
 #: A group and all others need so many documents of a topic, in effect, to compare its
 #: words: the variance over fewer documents is unknown.
 LEAST_DOCUMENTS = 10.0
-#: Largest expected share of wrong directions among the words of `top_words`.
-MOST_WRONG = 0.05
 TINY = np.finfo(float).tiny
 #: Smallest share of the tokens of a topic that are not in a document, for its variance.
 LEAST_REST = 1e-3
@@ -359,7 +358,7 @@ class WordContrasts(Tabular):
 
     def _found(self, n_words, interval):
         """Return rows of the table, as dicts, for the words of `top_words`."""
-        rows = self._rows(n_words, interval, MOST_WRONG)
+        rows = self._rows(n_words, interval, FALSE_ALARM_RATE)
         rows = (dict(zip(COLUMNS, row, strict=True)) for row in rows)
         return [row for row in rows if row["ratio"] > 1.0]
 

@@ -212,9 +212,6 @@ def _log_normaliser(parameters):
 
 #: Cosine above which a topic of a renewal is the same as a current topic.
 SAME_COSINE = 0.9
-#: New topics start from the rows with the lowest scores: this share of all rows, and at
-#: least this number of rows per new topic.
-WORST, ROWS_OF_BIRTH = 0.25, 10
 #: Least weight of the current topic in the mean of a current topic and a similar topic
 #: of a renewal.  A renewal fits topics to few documents, with several passes; the
 #: current topics have learned more documents, each of them once.

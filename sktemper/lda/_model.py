@@ -20,6 +20,7 @@ from sklearn.utils import gen_batches
 from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._families._critical import ROWS_ANALYSED
+from .._families._mixture import worst_rows
 from .._simd import special
 from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._cache import LastCall
@@ -39,9 +40,7 @@ from . import _kernels
 from ._cells import N_SQUARES, priors_of_cells, stepped, sums_of_shares
 from ._merging import (
     LEAST_KEPT,
-    ROWS_OF_BIRTH,
     SAME_COSINE,
-    WORST,
     groups_of_topics,
     seeded_topics,
     unit,
@@ -799,9 +798,7 @@ class LDAModel(ConjugateModel):
         block = self.take(X, slice(0, X.shape[0]))
         prepared = self.prepare(globals_, hyper[: self.n_topics])
         scores, tokens = self.predictive_scores(block, prepared)
-        per_token = np.where(tokens > 0, scores / np.maximum(tokens, 1e-300), np.inf)
-        n_worst = max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births)
-        worst = np.sort(np.argsort(per_token, kind="stable")[:n_worst])
+        worst = worst_rows(scores, tokens, n_births)
         model = copy.copy(self)
         model.n_topics, model.init, model.init_params = n_births, None, "spectral"
         model.topic_word_prior = self.topic_word_prior[:1]

@@ -9,6 +9,7 @@ from scipy.special import polygamma
 
 from .._families._critical import effective_rows, leading_axes, sample_counts
 from .._utils._linalg import nearest_rotation, one_blas_thread
+from .._utils._validation import ROUNDING
 
 # -- critical temperatures of topics, from eigenvalues of correspondence analysis ------
 #: Number of bisections of the interval of a critical temperature.
@@ -54,8 +55,6 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
 
 
 # -- correspondence analysis of documents, which shows topics before a fit -------------
-#: Smallest eigenvalue of an axis; the largest possible eigenvalue is 1.
-LEAST_EIGENVALUE = 1e-10
 #: Tokens that are added to each word for the scores, as a multiple of the mean.
 #: Otherwise, axes of short texts would belong to few documents with rare words.
 RARE = 2.0
@@ -147,7 +146,7 @@ def _axes(X, weight, tokens, words, n_axes, rare=0.0):
     of_words *= words / np.sqrt(total)
     u = np.sqrt(weight * tokens / total)
     eigenvalues, vectors = leading_axes(A, u, of_words, n_axes)
-    found = eigenvalues > LEAST_EIGENVALUE
+    found = eigenvalues > ROUNDING  # the largest possible eigenvalue is 1
     scores = np.column_stack([u, vectors[:, found]])
     return np.minimum(eigenvalues[found], 1.0), scores
 

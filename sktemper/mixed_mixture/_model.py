@@ -16,6 +16,7 @@ from .._families._normal_wishart import LOG_2_PI
 from .._utils._arguments import concentrations_of
 from .._utils._budgets import VALUES_KEPT
 from .._utils._linalg import RowArrays
+from .._utils._validation import ROUNDING
 from ._columns import WITH_INTERVALS
 
 # -- the family of rows whose columns are of several kinds -----------------------------
@@ -395,8 +396,6 @@ def _log_poisson(x, rate):
 #: of rows to which the prior mean is equivalent, and the rate of the Gamma distribution
 #: of the precision, whose shape is 1.
 MEAN_PRECISION, VARIANCE = 0.1, 0.25
-#: Variances below this are rounding errors, because columns are standardized.
-LEAST_VARIANCE = 1e-10
 #: Smallest prior mean of counts.
 LEAST_MEAN = 1e-3
 
@@ -446,7 +445,7 @@ class MixedMixtureModel(MixtureModel):
             means = np.array([[weighted_mean(column, weight) for column in values]])
             squares = (values - means.T) ** 2
             found = np.array([[weighted_mean(column, weight) for column in squares]])
-            variances = np.where(found > LEAST_VARIANCE, found, 1.0)
+            variances = np.where(found > ROUNDING, found, 1.0)
             shape = np.ones_like(means)
             usual = MEAN_PRECISION * shape, means, shape, VARIANCE * variances
             normals[:] = family.parts[-1].natural(usual)[0]

@@ -14,14 +14,11 @@ from .._utils._frames import Tabular, frame_of_rows
 from .._utils._inference import SEED, TINY, Permuted, named_columns, uncertainty
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
-from .._utils._validation import check_values
+from .._utils._validation import ROUNDING, check_values
 from ._regression import classified
 
-#: Largest number of EM steps, and the change of probabilities that ends them.
-MOST_STEPS, CHANGE = 5000, 1e-9
-#: Singular values below this, relative to the largest, are those of parameters that the
-#: likelihood does not depend on.
-RANK_TOL = 1e-9
+#: Largest number of EM steps.
+MOST_STEPS = 5000
 #: Standard errors below the first, and differences below the second, relative to the
 #: unit of the outcome, are rounding errors.
 LEAST_ERROR, LEAST_DIFFERENCE = 1e-8, 1e-6
@@ -380,7 +377,7 @@ def _fitted(distribution, Y, samples):
         sizes, found = own.sum(axis=0) / own.sum(), distribution(Y, own)
         logs = np.log(sizes) + errors + found.logs
         last, posteriors = posteriors, softmax(logs, axis=1)
-        if np.abs(posteriors - last).max() < CHANGE:
+        if np.abs(posteriors - last).max() < ROUNDING:
             break
     of_sizes = np.diag(sizes) - np.outer(sizes, sizes)
     # the information of the classes, less that which is lost because they are unknown
@@ -393,7 +390,7 @@ def _fitted(distribution, Y, samples):
         information -= (slopes.T * (weight * share)) @ slopes
         scores += share[:, None] * slopes
     information += (scores.T * weight) @ scores
-    inverse = np.linalg.pinv(information, RANK_TOL, hermitian=True)
+    inverse = np.linalg.pinv(information, ROUNDING, hermitian=True)
     jacobian = np.hstack(
         [np.zeros((found.estimates.size, T)), block_diag(*found.jacobian)]
     )

@@ -6,11 +6,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
+from .._utils._validation import ROUNDING
 from ..model import IllDefined, Powers, Stopped
 from ._case import N_STEPS, OBJECTIVES, Skip, close, expect, precision
-
-#: Largest tolerance, in nats, of local steps for finite differences.
-MOST_TOL = 1e-9
 
 
 def check_fisher_product_is_symmetric_and_positive(case):
@@ -54,7 +52,7 @@ def check_natural_gradients_fit_finite_differences(case):
     """The gradient of the tempered bound is F (target - parameters)."""
     case.require_exact()
     case.require("fisher_products")
-    if case.model.local_tol > MOST_TOL:
+    if case.model.local_tol > ROUNDING:
         raise Skip("local steps end too far from their optimum: lower their tolerance")
     vector, direction = case.vector(), case.tangent()
     if np.dtype(case.model.dtype) == np.float32:
