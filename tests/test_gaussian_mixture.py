@@ -253,6 +253,7 @@ def test_data_without_a_regular_covariance(covariance_type, weight_prior):
 
 
 @pytest.mark.every(5)
+@pytest.mark.filterwarnings("ignore:The priors keep clusters together")
 @each_type
 def test_collapsed_components_raise_the_error_of_scikit_learn(covariance_type):
     random = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._families._births import USED, Search
+from .._utils._evidence import least_gain
 from .._utils._notices import listed
 from ..model import IllDefined
 from ._choice import candidates
@@ -10,8 +11,6 @@ from ._gaps import has_gaps
 from ._priors import MARGIN, learned_priors
 from ._starts import ENOUGH_ROWS, NO_WIDTH
 
-#: Least rise of the lower bound by another component, in nats, that causes a warning.
-LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
 #: Correlations are not checked for fewer rows, which tell too little about them.
 LEAST_ROWS = 100
 #: Columns are correlated if correlations raise the log density by at least this
@@ -138,7 +137,7 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
     if have_heavy_tails(X, labels, weight):
         return HEAVY_TAILS
     gains = gains_of_logarithms(X, labels, weight)
-    if (gains > LEAST_GAIN).any():
+    if (gains > least_gain(weight.sum())).any():
         return _about_skewed_columns(gains, X, labels, weight, names)
     try:
         if used.all():
@@ -150,7 +149,7 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
             hyper = other.wide_priors(state.globals_, hyper) if new is hyper else new
             gains = gains_of_splits(other, hyper, block, shares, weight)
             gain = gains.max(initial=0.0)
-            if gain > LEAST_GAIN_OF_PRIORS:
+            if gain > least_gain(weight.sum()):
                 return OTHER_PRIORS.format(gain=gain)
     except IllDefined:
         pass
@@ -160,7 +159,7 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
 def _about_splits(model, gains, X, labels, weight, names):
     """Return the message about splits that would raise the lower bound, or None."""
     gain, message, values = gains.max(initial=0.0), MORE_COMPONENTS, {}
-    if gain <= LEAST_GAIN:
+    if gain <= least_gain(weight.sum()):
         return None
     columns = frequent_values(X, names)
     if columns:
@@ -179,7 +178,7 @@ def _about_skewed_columns(gains, X, labels, weight, names):
     """
     lost = 0.0 if has_gaps(X) else gain_of_correlations(X, labels, weight)
     is_mixed = np.maximum(gains, 0.0).sum() > lost
-    columns = listed(names[gains > LEAST_GAIN])
+    columns = listed(names[gains > least_gain(weight.sum())])
     mixed = ", or use AnnealedMixedMixture" if is_mixed else ""
     return SKEWED.format(columns=columns, mixed=mixed)
 
@@ -202,7 +201,7 @@ def are_correlated(model, X, labels, weight):
     """
     if model.covariance.products or has_gaps(X) or len(X) < LEAST_ROWS:
         return False
-    least = max(LEAST_GAIN, MARGIN * weight.sum())
+    least = max(least_gain(0), MARGIN * weight.sum())
     return bool(gain_of_correlations(X, labels, weight) > least)
 
 
