@@ -270,7 +270,7 @@ def test_components_cost_more_with_more_samples():
         return mixture.fit(X).weight_concentration_prior_
 
     assert prior(100) == 0.25
-    assert prior(1000) == pytest.approx(np.exp(-10))
+    assert prior(1000) == pytest.approx(0.05 ** (1000 / 300))
     assert prior(4000) == 1e-12
     assert prior(4000, priors="scikit-learn") == 0.25
     assert prior(4000, weight_concentration_prior=0.1) == 0.1

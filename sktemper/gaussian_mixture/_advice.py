@@ -201,8 +201,7 @@ def are_correlated(model, X, labels, weight):
     """
     if model.covariance.products or has_gaps(X) or len(X) < LEAST_ROWS:
         return False
-    least = max(least_gain(0), MARGIN * weight.sum())
-    return bool(gain_of_correlations(X, labels, weight) > least)
+    return bool(gain_of_correlations(X, labels, weight) > MARGIN * weight.sum())
 
 
 def have_heavy_tails(X, labels, weight):

@@ -13,15 +13,11 @@ from .._contract import IllDefined
 from .._families._ascent import KernelAscent
 from .._families._dirichlet import LEAST_CONCENTRATION
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED
+from .._utils._evidence import COST_OF_ROW
 from .._utils._validation import check_prior, check_values, check_variances
 from . import _kernels
 
 # -- priors that the user sets, and defaults -------------------------------------------
-#: Smallest increase of the log-likelihood by another component, in nats per sample.  It
-#: determines the default concentration of the weights if ``priors`` is "learned".
-#: Without it, clusters that are not quite Gaussian would be divided into more and more
-#: parts as samples are added.
-COMPONENT_COST = 0.01
 FREE_DEGREES, LEAST_FREE, MOST_FREE = _kernels.FREE_DEGREES_AND_RANGE
 
 
@@ -92,7 +88,8 @@ class Priors(NamedTuple):
             return settings.weight_concentration_prior
         concentration = 1.0 / settings.n_components
         if settings.priors == "learned":
-            concentration = min(concentration, math.exp(-COMPONENT_COST * n_samples))
+            # else clusters that are not quite Gaussian would have more and more parts
+            concentration = min(concentration, math.exp(-COST_OF_ROW * n_samples))
         return max(concentration, LEAST_CONCENTRATION)
 
     def __call__(self, mean, covariance, n_samples):
