@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import chdtrc, logsumexp, ndtri
 
 from .._contract import IllDefined, Powers, all_finite, tenth_of_rows
 from .._families._ascent import DONE_BY_KERNEL
@@ -18,6 +18,7 @@ from .._families._mixture import Mixture, MixtureModel
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
 from .._utils._budgets import ROWS_AT_ONCE
 from .._utils._cache import LastCall
+from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._validation import check_init, check_values, check_variances
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._priors import (
@@ -478,9 +479,6 @@ class GaussianMixtureModel(MixtureModel):
 
 
 # -- a test whether the rows of each component are normally distributed ---------------
-#: Limits of the standardised kurtosis and skewness of one component.  The limits of the
-#: largest of several grow as those of normal numbers, see `_limit`.
-MOST_KURTOSIS, MOST_SKEWNESS = 2.5, 4.0
 #: Least number of rows per column that a full covariance needs.
 ROWS_PER_COLUMN = 2
 #: A component is tested if it has more rows than ROWS_TESTED, plus ROWS_PER_COLUMN
@@ -530,7 +528,7 @@ def are_normal(family, block, shares, row_weight):
         factors, _ = kind.factors(scatter / kind.widened(counts))
     except IllDefined:
         return False
-    rows, n_tested = block - family.origin, len(counts)
+    rows, rate = block - family.origin, FALSE_ALARM_RATE / (2 * len(counts))
     for k, count in enumerate(counts):
         own = np.flatnonzero(shares[:, k] > NO_SHARE)
         share, white = shares[own, k], rows[own] - means[k]
@@ -540,11 +538,10 @@ def are_normal(family, block, shares, row_weight):
         squares = white**2
         mean, variance = _kurtosis_of_samples(n, D, kind.products)
         kurtosis = weight @ squares.sum(axis=1) ** 2 / count - mean
-        if abs(kurtosis) > _limit(MOST_KURTOSIS, n_tested) * np.sqrt(variance):
+        if abs(kurtosis) > ndtri(1 - rate / 2) * np.sqrt(variance):
             return False
         skewness = weight @ (white * squares) / count
-        square = n * (skewness**2).sum() / 6
-        if square > D + _limit(MOST_SKEWNESS, n_tested) * np.sqrt(2 * D):
+        if chdtrc(D, n * (skewness**2).sum() / 6) < rate:
             return False
     return True
 
@@ -560,8 +557,3 @@ def _kurtosis_of_samples(n, D, is_full):
         return usual - 6 * D / (n + 1), variance
     variance *= n * (n - 3) * (n - D - 1) * (n - D + 1)
     return usual * (n - 1) / (n + 1), variance / ((n + 1) ** 2 * (n + 3) * (n + 5))
-
-
-def _limit(limit, n_tested):
-    """Return the limit of the largest of several numbers, given that of one."""
-    return np.sqrt(limit**2 + 2 * np.log(n_tested))
