@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, psi, xlogy
 
 from .._utils._dates import MISSING, as_moment
+from .._utils._evidence import least_gain
 from .._utils._frames import as_frame, is_frame
 from .._utils._notices import warn
 from .._utils._validation import check_unmasked
@@ -18,8 +19,6 @@ from .._utils._validation import check_unmasked
 # -- sums of topic shares by cell, and the priors that follow --------------------------
 #: Range of the precision with which the shares of cells scatter around the common ones.
 LEAST_PRECISION, MOST_PRECISION = 1e-2, 1e5
-#: Gain of the log likelihood by a precision below which cells are taken as equal.
-LEAST_GAIN = 3.0
 #: Number of columns after those of topics, with sums of squares: of weights, of
 #: weighted shares, and of these again, as a variance of the sums after steps.
 N_SQUARES = 3
@@ -121,7 +120,7 @@ def best_precision(counts, mean):
     a = math.exp(low if slope(low) <= 0 else brentq(slope, low, high))
     gain = (gammaln(a * mean + counts) - gammaln(a * mean) - xlogy(counts, mean)).sum()
     gain -= (gammaln(a + sizes) - gammaln(a)).sum()
-    return a if gain > LEAST_GAIN else math.inf
+    return a if gain > least_gain(0) else math.inf
 
 
 # -- cells of the covariates that users have -------------------------------------------
