@@ -11,6 +11,8 @@ from ._gaps import has_gaps
 from ._priors import MARGIN, learned_priors
 from ._starts import ENOUGH_ROWS, NO_WIDTH
 
+#: Least gain by the logarithm of a column, in nats, that causes a warning.
+LEAST_GAIN_OF_LOGARITHMS = 20.0
 #: Correlations are not checked for fewer rows, which tell too little about them.
 LEAST_ROWS = 100
 #: Columns are correlated if correlations raise the log density by at least this
@@ -137,7 +139,7 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
     if have_heavy_tails(X, labels, weight):
         return HEAVY_TAILS
     gains = gains_of_logarithms(X, labels, weight)
-    if (gains > least_gain(weight.sum())).any():
+    if (gains > LEAST_GAIN_OF_LOGARITHMS).any():
         return _about_skewed_columns(gains, X, labels, weight, names)
     try:
         if used.all():
@@ -178,7 +180,7 @@ def _about_skewed_columns(gains, X, labels, weight, names):
     """
     lost = 0.0 if has_gaps(X) else gain_of_correlations(X, labels, weight)
     is_mixed = np.maximum(gains, 0.0).sum() > lost
-    columns = listed(names[gains > least_gain(weight.sum())])
+    columns = listed(names[gains > LEAST_GAIN_OF_LOGARITHMS])
     mixed = ", or use AnnealedMixedMixture" if is_mixed else ""
     return SKEWED.format(columns=columns, mixed=mixed)
 
