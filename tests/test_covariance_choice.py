@@ -16,6 +16,7 @@ from sktemper import (
 )
 from sktemper.gaussian_mixture import _choice, _priors
 from sktemper.gaussian_mixture._estimators import model_of_type
+from sktemper.gaussian_mixture._starts import sample_rows
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _mixtures
 
@@ -202,16 +203,12 @@ def test_full_covariances_need_rows_and_few_columns():
 
 def test_many_rows_are_compared_by_some(monkeypatch):
     X, _ = clusters("diag", 600, 6)
-    monkeypatch.setattr(_choice, "ENOUGH_ROWS", 150)
-    monkeypatch.setattr(_choice, "ELEMENTS", 0)
-    rows, weight = _choice._some(X, None, 4)
-    assert len(rows) == 150 and weight is None
-    rows, weight = _choice._some(X, np.arange(600) % 2.0, 4)
+    rows, weight, scale = sample_rows(X, None, 150)
+    assert len(rows) == 150 and weight is None and scale == 4
+    rows, weight, _ = sample_rows(X, np.arange(600) % 2.0, 150)
     assert len(rows) == 150 and (weight == 1).all()
-    assert len(_choice._some(X, None, 500)[0]) == 300
+    monkeypatch.setattr(_choice, "ENOUGH_ROWS", 150)
     assert fitted(X).covariance_type_ == "diag"
-    monkeypatch.setattr(_choice, "ELEMENTS", 36 * 300)
-    assert len(_choice._some(X, None, 4)[0]) == 300
 
 
 GIVEN = {"mean_precision_prior": 0.4, "degrees_of_freedom_prior": 9.0}

@@ -11,7 +11,7 @@ from scipy.special import logit
 from sklearn import config_context
 
 from .._families._family import Natural
-from .._utils._budgets import VALUES_AT_ONCE, VALUES_KEPT, within
+from .._utils._budgets import ROWS_COMPARED, VALUES_AT_ONCE, VALUES_KEPT, within
 from .._utils._validation import checked_floats
 from . import _kernels
 
@@ -177,8 +177,6 @@ def inclusion_probabilities(values, n_components, name):
 
 
 # -- statistics of data, possibly with missing values: ranges, means and squares -------
-#: Largest number of rows from which statistics of the data are computed.
-ROWS_SAMPLED = 10_000
 #: Largest supported absolute value of data, by dtype; its square is finite.  A
 #: variance below ``1 / limit**2`` counts as 0.
 LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
@@ -207,11 +205,11 @@ def check_range(X, dtype, noise_variance, name="X"):
 
 def sample_step(X):
     """Return the distance between rows that `sample_rows` returns."""
-    return -(-len(X) // ROWS_SAMPLED)
+    return -(-len(X) // ROWS_COMPARED)
 
 
 def sample_rows(X):
-    """Return at most `ROWS_SAMPLED` evenly spaced rows of the data."""
+    """Return at most `ROWS_COMPARED` evenly spaced rows of the data."""
     # a contiguous copy, because rounding errors of sums depend on the memory layout
     return np.ascontiguousarray(X[:: sample_step(X)], dtype=np.float64)
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from .._families._ascent import MixtureAscent
 from .._families._mixture import Mixture
-from .._utils._budgets import ROWS_COMPARED
 from ..model import IllDefined, Powers
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
@@ -15,6 +14,7 @@ from ._starts import (
     distinct_rows,
     impute,
     kmeans_labels,
+    sample_rows,
     standardized,
 )
 
@@ -29,9 +29,6 @@ MOST_COLUMNS = 150
 #: less than this number for each score: they hide clusters that differ in shape.  Fewer
 #: rows than for two scores are not compared, because their directions are mostly noise.
 SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
-#: Number of rows of the comparison times the squared number of columns, for at least
-#: `ENOUGH_ROWS` and at most `ROWS_COMPARED`.
-ELEMENTS = 2e7
 #: "spherical" is not compared if "diag", of which it is a case, has more than this
 #: number of nats per row less than "full".  In 240 comparisons on data of the zoo, it
 #: was best only below 0.07.
@@ -108,7 +105,9 @@ class _Comparison:
 
     def __init__(self, make_model, n_components, X, sample_weight, log):
         self.make_model, self.log = make_model, log
-        self.X, weight = _some(X, sample_weight, n_components)
+        most = max(ENOUGH_ROWS, n_components)
+        rows, weight, _ = sample_rows(X, sample_weight, most)
+        self.X = np.asarray(rows, dtype=np.float64)
         #: Rows in which missing values are replaced.
         self.rows = impute(self.X, weight, True) if has_gaps(self.X) else self.X
         distinct, multiplicity, places = distinct_rows(self.rows, weight)
@@ -192,23 +191,6 @@ class _Comparison:
         ascent = model.ascent(*given) or MixtureAscent(model, block, self.weight)
         ascent.start(model.target(sums, 1.0, Powers(), hyper), hyper)
         return float(ascent.take(STEPS)[1]), len(found)
-
-
-def _some(X, sample_weight, least):
-    """Return evenly spaced rows with positive weights, and their weights.
-
-    The number of rows is limited by `ELEMENTS`, but may always be ``least``.
-    """
-    most = min(ROWS_COMPARED, int(ELEMENTS / X.shape[1] ** 2))
-    most = max(ENOUGH_ROWS, most, least)
-    rows = np.arange(len(X))
-    if sample_weight is not None and sample_weight.any():
-        rows = np.flatnonzero(sample_weight)
-    else:
-        sample_weight = None
-    rows = rows[:: -(-len(rows) // most)]
-    X = np.asarray(X[rows], dtype=np.float64)
-    return X, None if sample_weight is None else sample_weight[rows]
 
 
 def candidates(n_samples, n_features):

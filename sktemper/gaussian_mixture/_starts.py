@@ -106,8 +106,8 @@ def floors(X, weight, variances):
 TOL = 1e-4
 #: Largest number of steps of k-means.
 KMEANS_STEPS = 300
-#: k-means uses this number of rows, or this number per component if that is larger.
-KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT = 4_000, 200
+#: k-means uses `ENOUGH_ROWS`, or this number per component if that is larger.
+ROWS_PER_COMPONENT = 200
 #: Least total weight of a cluster.
 TINY = np.finfo(np.float64).tiny
 
@@ -152,9 +152,9 @@ def kmeans_labels(rows, n_components, random, weight=None, most=None):
     weight : ndarray of shape (n_rows,) or None
     most : int or None
         Largest number of rows of k-means, which are drawn at random; by default
-        KMEANS_ROWS, or KMEANS_ROWS_PER_COMPONENT per component if that is more.
+        `ENOUGH_ROWS`, or ROWS_PER_COMPONENT per component if that is more.
     """
-    most = most or max(KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT * n_components)
+    most = most or max(ENOUGH_ROWS, ROWS_PER_COMPONENT * n_components)
     rows, weight = _centred(rows, weight)
     part, own = rows, weight
     if len(rows) > most:
@@ -292,17 +292,17 @@ def distinct_rows(X, weight=None):
     return rows[new], None if (weight == weight[0]).all() else weight, places
 
 
-def sample_rows(X, weight=None):
-    """Return rows with positive weights, at most `ROWS_SAMPLED`, and their weights.
+def sample_rows(X, weight=None, most=ROWS_SAMPLED):
+    """Return evenly spaced rows with positive weights, at most ``most``, and these.
 
     The third value is the total weight of all rows, divided by the total weight of the
     returned rows.
     """
     if weight is None or not weight.any():
-        step = -(-len(X) // ROWS_SAMPLED)
+        step = -(-len(X) // most)
         return X[::step], None, len(X) / len(X[::step])
     rows = np.flatnonzero(weight > 0)
-    rows = rows[:: -(-len(rows) // ROWS_SAMPLED)]
+    rows = rows[:: -(-len(rows) // most)]
     return X[rows], weight[rows], weight.sum() / weight[rows].sum()
 
 
