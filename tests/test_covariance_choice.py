@@ -195,9 +195,10 @@ def test_weights_are_repetitions(monkeypatch):
 
 
 def test_full_covariances_need_rows_and_few_columns():
-    assert _choice.candidates(300, 150) == ("full", "diag", "spherical")
-    assert _choice.candidates(299, 150) == ("diag", "spherical")
-    assert _choice.candidates(10_000, 151) == ("diag", "spherical")
+    for given in (300, 150), (300, 32, 1), (300, 33, 66):
+        assert _choice.candidates(*given) == ("full", "diag", "spherical")
+    for given in (299, 150), (10_000, 151), (300, 33, 65):
+        assert _choice.candidates(*given) == ("diag", "spherical")
     assert fitted(clusters("spherical", 30, 20)[0]).covariance_type_ != "full"
 
 

@@ -68,13 +68,14 @@ def chosen_type(make_model, n_components, X, sample_weight, log, has_subspaces=T
         Number of scores of "low_rank"; 0 for other types.
     """
     rows, n_scores = _Comparison(make_model, n_components, X, sample_weight, log), 0
-    kinds = candidates(rows.n_distinct, X.shape[1])
+    has_subspaces &= rows.n_distinct >= 2 * ROWS_PER_SCORE and not has_gaps(X)
+    per_component = rows.n_per_component if has_subspaces else np.inf
+    kinds = candidates(rows.n_distinct, X.shape[1], per_component)
     found = {kind: rows.compared(kind, rows.standard) for kind in kinds[:-1]}
     least = found["diag"][0] + MOST_BEHIND * rows.weight.sum()
     if max(found.values())[0] <= least:
         # "spherical" needs columns of one unit
         found["spherical"] = rows.compared("spherical", rows.clusters(rows.distinct))
-    has_subspaces &= rows.n_distinct >= 2 * ROWS_PER_SCORE and not has_gaps(X)
     if "full" not in kinds and has_subspaces:
         *compared, n_scores = rows.best_subspace()
         found["low_rank"] = tuple(compared)
@@ -115,6 +116,7 @@ class _Comparison:
         self.distinct, self._places = distinct, places
         #: Number of different rows, which weights do not change.
         self.n_distinct = len(distinct)
+        self.n_per_component = step * len(distinct) / n_components
         self._sample = self.X, weight
         self.weight = np.ones(len(self.X)) if weight is None else weight
         #: Clusters of k-means in columns of unit variance.
@@ -193,7 +195,12 @@ class _Comparison:
         return float(ascent.take(STEPS)[1]), len(found)
 
 
-def candidates(n_samples, n_features):
-    """Return the types that are compared, other than "low_rank"."""
-    most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
+def candidates(n_samples, n_features, per_component=np.inf):
+    """Return the types that are compared, other than "low_rank".
+
+    Full covariances need rows for each column, and in each component for each of more
+    columns than "low_rank" has scores.
+    """
+    own = max(per_component / ROWS_PER_COLUMN, SCORES[-1])
+    most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN, own)
     return ORDER if n_features <= most else ORDER[1:]
