@@ -10,7 +10,7 @@ from scipy.special import multigammaln
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
-from sktemper.gaussian_mixture import _low_rank
+from sktemper.gaussian_mixture import _choice, _low_rank
 from sktemper.gaussian_mixture._low_rank import Directions, OneGaussian, Subspace
 from sktemper.testing import check_model
 
@@ -39,6 +39,7 @@ def fitted():
         (1500, 151, 7),
         (400, 500, 4),
         (800, 200, 1),
+        (480, 60, 4),
         pytest.param(2000, 1000, 8, marks=pytest.mark.deep),
     ],
 )
@@ -50,6 +51,17 @@ def test_wide_correlated_clusters_are_found_by_defaults(
     assert mixture.covariance_type_ == "low_rank"
     assert mixture.n_active_components_ == n_clusters
     assert adjusted_rand_score(y, mixture.labels_) == 1.0
+
+
+@pytest.mark.parametrize(("mixing", "kind"), [(0, "spherical"), (1, "low_rank")])
+def test_correlated_columns_are_not_spherical(mixing, kind, monkeypatch):
+    evidence = {"diag": -1e9, "spherical": 1e9}
+    monkeypatch.setattr(
+        _choice._Comparison, "compared", lambda _, kind, *given: (evidence[kind], 2)
+    )
+    X = np.random.default_rng(0).normal(size=(300, 40))
+    X[:, :9] += mixing * X[:, 9:10]
+    assert AnnealedGaussianMixture(8, max_iter=1).fit(X).covariance_type_ == kind
 
 
 def test_the_evidence_of_one_gaussian_is_that_of_its_definition():

@@ -6,7 +6,7 @@ from .._families._births import USED, Search
 from .._utils._evidence import least_gain
 from .._utils._notices import listed
 from ..model import IllDefined
-from ._choice import candidates
+from ._choice import candidates, gain_of_correlations
 from ._gaps import has_gaps
 from ._priors import MARGIN, learned_priors
 from ._starts import ENOUGH_ROWS, NO_WIDTH
@@ -38,8 +38,6 @@ MOST_FREQUENT = 5.0
 #: Components are blurred by `reg_covar` only in a column whose variance is below this
 #: multiple of it.  If it is larger, a narrow component contains copies of a few rows.
 BLURRED = 1e4
-#: Largest number of columns of which correlations are computed.
-COLUMNS_CHECKED = 200
 
 ATOMS = (
     "Single values of columns have components of their own: {columns}. No Gaussian "
@@ -254,34 +252,6 @@ def gains_of_logarithms(X, labels, weight):
         gain = np.log(ratio) - np.where(varies, logs.mean(axis=0), 0.0)
         gains += weight[labels == k].sum() * gain
     return gains
-
-
-def gain_of_correlations(X, labels, weight):
-    """Return the gain of a common correlation matrix of all components, in nats.
-
-    The matrix is estimated from half of the rows, and the gain is that of the log
-    density of the other half, scaled to all rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : ndarray of int of shape (n_samples,)
-    weight : ndarray of shape (n_samples,)
-    """
-    X = X[:, :: -(-X.shape[1] // COLUMNS_CHECKED)].astype(np.float64)
-    for k in np.unique(labels):
-        own = X[labels == k]
-        width, largest = own.std(axis=0), np.abs(own).max(axis=0)
-        varies = width > NO_WIDTH * largest
-        own = np.where(varies, own - own.mean(axis=0), 0.0)
-        X[labels == k] = own / np.where(varies, width, 1.0)
-    from sklearn.covariance import ledoit_wolf  # most fits do not need it
-
-    matrix, _ = ledoit_wolf(X[::2], assume_centered=True)
-    rest = X[1::2]
-    excess = (rest**2).sum() - (rest * np.linalg.solve(matrix, rest.T).T).sum()
-    gain = 0.5 * (excess / len(rest) - np.linalg.slogdet(matrix)[1])
-    return gain * weight.sum()
 
 
 def narrow_columns(X, variances, reg_covar, names):

@@ -11,6 +11,7 @@ from ._model import ROWS_PER_COLUMN
 from ._priors import MARGIN, agglomerated
 from ._starts import (
     ENOUGH_ROWS,
+    NO_WIDTH,
     distinct_rows,
     impute,
     kmeans_labels,
@@ -33,6 +34,8 @@ SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
 #: number of nats per row less than "full".  In 240 comparisons on data of the zoo, it
 #: was best only below 0.07.
 MOST_BEHIND = 0.3
+#: Largest number of columns of which correlations are computed.
+COLUMNS_CHECKED = 200
 #: Steps of coordinate ascent after the agglomeration.
 STEPS = 4
 
@@ -86,6 +89,8 @@ def chosen_type(make_model, n_components, X, sample_weight, log, has_subspaces=T
     if not np.isfinite(found[best][0]):
         return "full", 0
     best = max(found, key=found.get)
+    if n_scores and best == "spherical" and rows.are_correlated():
+        best = "low_rank"  # as in embeddings of few rows
     return best, n_scores if best == "low_rank" else 0
 
 
@@ -107,7 +112,7 @@ class _Comparison:
     def __init__(self, make_model, n_components, X, sample_weight, log):
         self.make_model, self.log = make_model, log
         most = max(ENOUGH_ROWS, n_components)
-        rows, weight, _ = sample_rows(X, sample_weight, most)
+        rows, weight, step = sample_rows(X, sample_weight, most)
         self.X = np.asarray(rows, dtype=np.float64)
         #: Rows in which missing values are replaced.
         self.rows = impute(self.X, weight, True) if has_gaps(self.X) else self.X
@@ -141,6 +146,16 @@ class _Comparison:
             price -= MARGIN * self.weight.sum()
         self.log("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
         return evidence - price, n_clusters
+
+    def are_correlated(self):
+        """Return whether columns are clearly correlated within clusters of k-means."""
+        if self.n_per_component < ROWS_PER_SCORE:
+            return False
+        labels = np.empty(len(self.X), dtype=np.intp)
+        for k, own in enumerate(self.standard):
+            labels[own] = k
+        gain = gain_of_correlations(self.X, labels, self.weight)
+        return gain > MARGIN * self.weight.sum()
 
     def best_subspace(self):
         """Return the evidence, the number of clusters and of scores of "low_rank".
@@ -204,3 +219,31 @@ def candidates(n_samples, n_features, per_component=np.inf):
     own = max(per_component / ROWS_PER_COLUMN, SCORES[-1])
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN, own)
     return ORDER if n_features <= most else ORDER[1:]
+
+
+def gain_of_correlations(X, labels, weight):
+    """Return the gain of a common correlation matrix of all components, in nats.
+
+    The matrix is estimated from half of the rows, and the gain is that of the log
+    density of the other half, scaled to all rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of int of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
+    """
+    X = X[:, :: -(-X.shape[1] // COLUMNS_CHECKED)].astype(np.float64)
+    for k in np.unique(labels):
+        own = X[labels == k]
+        width, largest = own.std(axis=0), np.abs(own).max(axis=0)
+        varies = width > NO_WIDTH * largest
+        own = np.where(varies, own - own.mean(axis=0), 0.0)
+        X[labels == k] = own / np.where(varies, width, 1.0)
+    from sklearn.covariance import ledoit_wolf  # most fits do not need it
+
+    matrix, _ = ledoit_wolf(X[::2], assume_centered=True)
+    rest = X[1::2]
+    excess = (rest**2).sum() - (rest * np.linalg.solve(matrix, rest.T).T).sum()
+    gain = 0.5 * (excess / len(rest) - np.linalg.slogdet(matrix)[1])
+    return gain * weight.sum()
