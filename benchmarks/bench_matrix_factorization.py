@@ -35,8 +35,6 @@ from sktemper import (
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
 )
-from sktemper.schedules import ConstantSchedule
-from sktemper.tempering import Annealing
 
 PEERS = [name for name in ("cmfrec", "myfm") if importlib.util.find_spec(name)]
 #: Standard normal quantiles of the central 50 % and 90 % intervals.
@@ -69,10 +67,6 @@ def split(ratings, seed):
 
 
 PLAIN = functools.partial(TemperedMatrixFactorization, tempering=None)
-#: Settings of Paisley et al.: fixed variances and no biases.
-FIXED = {"biases": False, "noise_type": "common"}
-FIXED |= {"noise_variance": 0.5, "component_variance": 1.0}
-WARM = Annealing(ConstantSchedule(1.2), target="posterior")
 OURS = {
     "defaults": TemperedMatrixFactorization,
     "common noise": functools.partial(TemperedMatrixFactorization, noise_type="common"),
@@ -80,10 +74,6 @@ OURS = {
     "local": functools.partial(TemperedMatrixFactorization, tempering="local"),
     "SVI+": SVIPlusMatrixFactorization,
     "minibatches": functools.partial(PLAIN, batch_size="auto", max_iter=30),
-    "posterior at T=1.2": functools.partial(
-        TemperedMatrixFactorization, tempering=WARM
-    ),
-    "paper's priors": functools.partial(PLAIN, **FIXED),
 }
 
 

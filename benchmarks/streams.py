@@ -2,8 +2,7 @@
 
 Generated streams have 40 topics, 2,000 words, and 60 tokens per document.  At each
 change 5 topics are replaced by new ones; half of the tokens of a new topic are of 25
-words that did not occur before.  Real streams are the Debian corpus of the package and
-``imdb.npz``.
+words that did not occur before.  A real stream is the Debian corpus of the package.
 """
 
 import functools
@@ -54,22 +53,10 @@ class Stream:
 def documents(random, prior, topics, n, n_tokens=60):
     """Return ``n`` documents; ``prior`` is common to all or has a row for each."""
     gammas = random.standard_gamma(np.broadcast_to(prior, (n, len(topics)))) + 1e-300
-    shares = np.cumsum(gammas, axis=1)
+    words = gammas @ topics
+    words /= words.sum(axis=1, keepdims=True)
     lengths = np.maximum(random.poisson(n_tokens, n), 2)
-    rows = np.repeat(np.arange(n), lengths)
-    places = random.random(len(rows)) * shares[rows, -1]
-    subjects = np.array(
-        [np.searchsorted(shares[d], u) for d, u in zip(rows, places, strict=True)]
-    )
-    words, cumulative = np.empty(len(rows), dtype=int), np.cumsum(topics, axis=1)
-    for k in range(len(topics)):
-        of_topic = np.flatnonzero(subjects == k)
-        draws = random.random(len(of_topic)) * cumulative[k, -1]
-        words[of_topic] = np.searchsorted(cumulative[k], draws)
-    counts = np.ones(len(rows), dtype=np.int32)
-    X = sparse.coo_array((counts, (rows, words)), (n, topics.shape[1])).tocsr()
-    X.sum_duplicates()
-    return X
+    return sparse.csr_array(random.multinomial(lengths, words).astype(np.int32))
 
 
 class World:
@@ -103,12 +90,12 @@ class World:
         return np.append(np.setdiff1d(np.arange(N_TOPICS), self.dying[: len(new)]), new)
 
     def documents(self, prior, n):
-        """Return documents, drawn 10,000 at a time."""
+        """Return documents, drawn 1,000 at a time."""
         prior = np.atleast_2d(prior)
         parts = []
-        for start in range(0, n, 10_000):
-            own = prior if len(prior) == 1 else prior[start : start + 10_000]
-            size = min(10_000, n - start)
+        for start in range(0, n, 1000):
+            own = prior if len(prior) == 1 else prior[start : start + 1000]
+            size = min(1000, n - start)
             parts.append(documents(self.random, own, self.topics, size))
         return sparse.vstack(parts, "csr")
 
@@ -132,32 +119,6 @@ def changing(seed, folder, between=False, n_phases=6, length=20_000):
     """Return a stream whose topics change suddenly, or gradually with ``between``."""
     world = World(seed, n_phases - 1)
     return world.stream([world.lives(p) for p in range(n_phases)], length, between)
-
-
-def returning(seed, folder, length=20_000):
-    """Return a stream in which 5 topics are absent for 40,000 documents."""
-    world = World(seed, 1)
-    first, other = world.lives(0), world.lives(1)
-    first = np.append(np.setdiff1d(first, world.dying), world.dying)
-    stream = world.stream([first, other, other, first], length)
-    stream.n_new = [0, 0, 0, N_TURN]  # the topics that come back
-    return stream
-
-
-def with_junk(seed, folder, n_junk=1500, length=20_000):
-    """Return a stationary stream of 40,000 documents with junk in the middle.
-
-    The words of junk documents are drawn uniformly.  ``n_junk=0`` is a stream without
-    junk.
-    """
-    world = World(seed, 0)
-    stream = world.stream([world.lives(0)] * 2, length)
-    random = np.random.default_rng(seed)
-    junk = documents(random, [1.0], np.full((1, N_WORDS), 1.0 / N_WORDS), 1500)
-    parts = [stream.X[:length], junk[:n_junk], stream.X[length:]]
-    stream.X, stream.n_new = sparse.vstack(parts, "csr"), [0, 0]
-    stream.ends = [length, 2 * length + n_junk]
-    return stream
 
 
 # -- real streams ----------------------------------------------------------------------
@@ -193,14 +154,6 @@ def descriptions(seed, folder, shuffled=False):
     return Stream(X[np.concatenate(phases)], ends, held_out)
 
 
-def reviews(seed, folder, n=60_000):
-    """Return film reviews in random order."""
-    X = sparse.csr_array(sparse.load_npz(folder / "imdb.npz"))
-    order = np.random.default_rng(seed).permutation(X.shape[0])
-    held_out = [X[order[-3000:]]]
-    return Stream(X[order[:n]], [n], held_out, chunk=250, half_life=50_000)
-
-
 CHANGES = "Five times, 5 of the 40 topics of a generated stream are replaced: "
 DEBIAN = "The corpus of the package, "
 #: For each stream, a function that returns it, its number of documents, and a text.
@@ -213,22 +166,6 @@ STREAMS = {
         DEBIAN + "in random order.",
     ),
     "S2": (functools.partial(changing, between=True), 120_000, CHANGES + "gradually."),
-    "imdb": (reviews, 60_000, "Film reviews in random order."),
-    "returns": (
-        returning,
-        80_000,
-        "5 topics are absent for 40,000 documents and come back.",
-    ),
-    "junk": (
-        with_junk,
-        41_500,
-        "1,500 documents of random words in the middle of 40,000.",
-    ),
-    "no junk": (
-        functools.partial(with_junk, n_junk=0),
-        40_000,
-        "The same stream without junk.",
-    ),
 }
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/papers --list
     python benchmarks/papers 001.fig3 --quick
-    python benchmarks/papers policies --corpora debian
+    python benchmarks/papers effects
 
 A figure prints a table and draws a picture.  Without the data of a corpus that does not
 ship with the package, it says how to get them, and goes on with those that do.  With
@@ -25,11 +25,11 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "examples")]
 
 import corpora  # noqa: E402
+import effects  # noqa: E402, F401
 import paper000  # noqa: E402, F401
 import paper001  # noqa: E402, F401
 import paper002  # noqa: E402, F401
 import paper004  # noqa: E402, F401
-import policies  # noqa: E402, F401
 from common import FIGURES, Run  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 
