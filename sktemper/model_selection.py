@@ -720,10 +720,10 @@ def temperature_path(
     _check_mixture(estimator, is_fitted=False)
     base, ended = clone(estimator).fit(X, sample_weight=sample_weight), []
     weight = _check_sample_weight(sample_weight, np.empty((len(base.labels_), 1)))
-    rows, fitted = np.flatnonzero(weight), base._tempered_fits(X, sample_weight)
+    rows, (data, fitted) = np.flatnonzero(weight), base._tempered_fits(X, sample_weight)
 
     def level_of(mixture):
-        shares = mixture.predict_proba(X)
+        shares = mixture.predict_proba(data)
         return mixture, shares.argmax(axis=1), *largest_dip(shares[rows])
 
     def level(draw):

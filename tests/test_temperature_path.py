@@ -139,8 +139,8 @@ def test_a_power_is_a_weight_of_all_rows(name):
     X = row.data(80)
     mixture = row.estimator(row.kinds[0], n_components=3, random_state=0).fit(X)
     rows, half = np.arange(X.shape[0]), np.full(X.shape[0], 0.5)
-    one = mixture._tempered_fits(X, None)(rows, 0.5, 3)
-    other = mixture._tempered_fits(X, half)(rows, 1.0, 3)
+    one = mixture._tempered_fits(X, None)[1](rows, 0.5, 3)
+    other = mixture._tempered_fits(X, half)[1](rows, 1.0, 3)
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
     assert one.temperature_ == 1.0
     assert getattr(one, "covariance_type_", 0) == getattr(
@@ -205,11 +205,19 @@ def test_results_do_not_depend_on_jobs_or_containers(path, shapes):
     np.testing.assert_array_equal(again.predict(X), path.labels_)
 
 
-def test_a_fitted_estimator_is_not_changed(shapes):
-    X, _ = shapes
-    mixture = TemperedGaussianMixture(4, random_state=0).fit(X[::3])
+def test_data_are_validated_once_and_a_fitted_estimator_is_not_changed(shapes):
+    X, calls = shapes[0], []
+
+    class Mixture(TemperedGaussianMixture):
+        def _validate(self, X, reset):
+            calls.append(reset)
+            return super()._validate(X, reset)
+
+    mixture = Mixture(4, random_state=0).fit(X[::3])
     before = mixture.predict_proba(X)
+    calls.clear()
     temperature_path(mixture, X, random_state=0)
+    assert calls == [True, False]  # for the fit, and for all levels
     np.testing.assert_array_equal(mixture.predict_proba(X), before)
 
 

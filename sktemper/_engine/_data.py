@@ -282,8 +282,8 @@ def joined(found):
     return np.concatenate(found)
 
 
-class Data:
-    """Rows of data in parts with the same columns.
+class Data(Source):
+    """Rows of data in parts with the same columns, which methods take as they are.
 
     Parameters
     ----------
@@ -315,6 +315,9 @@ class Data:
 
     def __len__(self):
         return self.shape[0]
+
+    def as_data(self, validate):
+        return self
 
     def workers(self, threads, n_threads, stop):
         """Return the workers for the parts, by default threads of this process.

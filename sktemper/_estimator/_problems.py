@@ -379,6 +379,8 @@ def tempered_fits(estimator, X, sample_weight):
 
     Returns
     -------
+    data : Data
+        The valid data, for other methods.
     fitted : callable
         ``fitted(rows, power, seed)`` returns a mixture fitted to some rows, given by
         sorted indices, from a new start.
@@ -402,7 +404,7 @@ def tempered_fits(estimator, X, sample_weight):
         other._install(run.state, run.policies)
         return other
 
-    return fitted
+    return data, fitted
 
 
 def critical_temperatures(
