@@ -331,10 +331,11 @@ def test_a_fit_is_remembered(stream):
 
 def test_weights_of_a_fit_are_remembered(stream):
     X, weight = stream[:300], np.repeat([0.0, 3.0], 150)
+    weight[200:] += np.tile([-1.0, 1.0], 50)
     model = lda(max_iter=6).fit(X, sample_weight=weight)
     memory = model.state_.stream.memory
     np.testing.assert_array_equal(memory.numbers, np.arange(150, 300))
-    np.testing.assert_allclose(memory.logs, np.log(3.0))
+    np.testing.assert_allclose(memory.logs, np.log(weight[150:]))
     size = H / np.log(2) * (1 - 2 ** (-450 / H))
     assert model.state_.policies.learning_rate.size == pytest.approx(size)
 

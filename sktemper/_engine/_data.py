@@ -423,15 +423,6 @@ class Data(Source):
         """
         return self._sample_cache.result(self._sample, most)
 
-    def counted_parts(self):
-        """Yield the matrices of parts in memory, without rows of weight 0."""
-        for part, start in zip(self.parts, self.starts, strict=True):
-            weight = self.weight
-            if weight is not None:
-                weight = weight[start : start + part.n_rows]
-            if hasattr(part, "X"):
-                yield with_weight(part.X, weight)
-
     def counted_sample(self, most):
         """Return the rows of `sample` whose weight is not 0."""
         X, rows = self.sample(most)

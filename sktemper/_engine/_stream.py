@@ -15,7 +15,7 @@ from ..model import IllDefined
 from ..noise import NoNoise
 from ..schedules import Plan
 from ..tempering import Untempered
-from ._data import Batch, Data, InMemory, Purpose, as_slice, generator
+from ._data import Batch, Data, InMemory, Purpose, generator
 from ._moves import run_moves
 from ._passes import predictive_scores, run_passes
 from ._reservoir import FIRST_RENEWAL, Challenger, Reservoir, Stream
@@ -214,9 +214,7 @@ def remember(problem, rate, renewals, state):
     renewals : Renewals
     state : State
     """
-    n_rows, weight = len(problem.data), None
-    if problem.sample_weight is not None:
-        weight = np.asarray(problem.sample_weight, dtype=np.float64)
+    n_rows, weight = len(problem.data), problem.sample_weight
     total = float(n_rows if weight is None else weight.sum())
     population = Population.after_fit(total, rate)
     stream = Stream(samples=n_rows, last=n_rows)
@@ -230,19 +228,12 @@ def remember(problem, rate, renewals, state):
 
 
 def _sample_of_fit(problem, renewals, weight, seed):
-    n_rows = len(problem.data)
-    capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
+    numbers = np.arange(len(problem.data))[:, None]
+    with np.errstate(divide="ignore"):
+        logs = np.zeros(len(numbers)) if weight is None else np.log(weight)
     random = generator(seed, 0, Purpose.FIT)
-    if weight is not None:
-        with np.errstate(divide="ignore"):
-            logs = np.log(weight)
-    keys = logs + random.gumbel(size=n_rows)
-    order = np.argsort(-keys, kind="stable")
-    rows = np.sort(order[:capacity])
-    rows = rows[keys[rows] > -np.inf]
-    cut = keys[order[capacity]] if capacity < n_rows else -np.inf
-    X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
-    return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
+    memory = Reservoir().with_rows(numbers, logs, random, 0, renewals.memory)
+    return Reservoir((problem.data.rows(memory.numbers),), *memory[1:])
 
 
 def run_stream(run, tempering, times, size, hooks):
@@ -280,9 +271,7 @@ class _Pieces:
         self.run, self.problem, self.state = run, run.problem, run.state
         self.tempering, self.times, self.hooks = tempering, times, hooks
         self.policies, weight = run.policies, run.problem.sample_weight
-        if weight is None:
-            weight = np.ones(len(run.problem.data))
-        self.weight = np.asarray(weight, np.float64)
+        self.weight = np.ones(len(run.problem.data)) if weight is None else weight
         self.half_lives = self._half_lives(run.policies.learning_rate.unit())
         if self.policies.renewals.is_on:
             self.policies = run.policies._replace(tempering=Untempered())
