@@ -10,7 +10,11 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
+
+from .._utils._checksums import checked, with_checksum
+from .._utils._notices import warn
 
 # -- what a fit decides besides its parameters: a record in its state ------------------
 
@@ -153,22 +157,63 @@ def defaults_of(estimator):
     return {p.name: p.default for p in signature if p.default is not p.empty}
 
 
-def check_loaded(estimator):
-    """Raise if the fit does not match the model of its parameters."""
-    state = estimator.state_
-    with refusing_damage(estimator):
-        if state.dtype not in (np.float32, np.float64):
-            raise ValueError(f"dtype is {state.dtype}")
-        if estimator.n_features_in_ != state.n_features:
-            raise ValueError(f"n_features_in_ is {estimator.n_features_in_}")
-        settings = estimator._settings().replaced(
-            **defaults_of(estimator) | (state.fixed or estimator._fixed())
+def get_state(self):
+    """Return what a pickle stores: attributes, a checksum, and the version."""
+    attributes = self._pickled_attributes()
+    return with_checksum(attributes | {"_sktemper_version": package_version()})
+
+
+def attributes(self):
+    """Return the attributes without caches and past warnings."""
+    state = dict(BaseEstimator.__getstate__(self))
+    for name in NOT_PICKLED:
+        state.pop(name, None)
+    return state
+
+
+def set_state(self, state):
+    """Set the attributes, check the fit, and warn of another version.
+
+    Raises
+    ------
+    ValueError
+        If the checksum differs, or parameters of the fit have wrong shapes or are not
+        finite, because kernels do not check them.
+    """
+    version = state.get("_sktemper_version", "of no known version")
+    if version == package_version():
+        with refusing_damage(self):
+            state = checked(state)
+    else:  # classes may have more attributes than in that version
+        warn(
+            VersionWarning(
+                estimator_name=type(self).__name__,
+                current_sklearn_version=package_version(),
+                original_sklearn_version=version,
+            )
         )
-        model = estimator._make_model(settings, state.n_features, state.dtype)
-        model.check(state.globals_, state.hyper)
-        if state.best is not None:
-            model.check(state.best.globals_, state.best.hyper)
-        if state.local is not None:
-            model.check_local(state.local)
-        estimator.tempering_.check_state(state.policies.tempering)
-        estimator._check_kept(model)
+    state = {k: v for k, v in state.items() if k not in OF_PICKLES}
+    BaseEstimator.__setstate__(self, defaults_of(self) | with_choices(state))
+    if "state_" in state:
+        self._warned, self._loaded = {}, True
+        with refusing_damage(self):
+            _check(self, self.state_)
+
+
+def _check(estimator, state):
+    """Raise if the fit does not match the model of its parameters."""
+    if state.dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype is {state.dtype}")
+    if estimator.n_features_in_ != state.n_features:
+        raise ValueError(f"n_features_in_ is {estimator.n_features_in_}")
+    settings = estimator._settings().replaced(
+        **defaults_of(estimator) | (state.fixed or estimator._fixed())
+    )
+    model = estimator._make_model(settings, state.n_features, state.dtype)
+    model.check(state.globals_, state.hyper)
+    if state.best is not None:
+        model.check(state.best.globals_, state.best.hyper)
+    if state.local is not None:
+        model.check_local(state.local)
+    estimator.tempering_.check_state(state.policies.tempering)
+    estimator._check_kept(model)

@@ -24,9 +24,7 @@ from .._engine._state import State
 from .._engine._stream import remember, run_stream
 from .._engine._workers import InlineWorkers, Workers
 from .._utils._arguments import Interval, WholeNumber
-from .._utils._checksums import checked, with_checksum
 from .._utils._linalg import one_blas_thread
-from .._utils._notices import warn
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
@@ -39,16 +37,11 @@ from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
 from ._choices import (
-    NOT_PICKLED,
-    OF_PICKLES,
-    VersionWarning,
-    check_loaded,
+    attributes,
     choices_of,
-    defaults_of,
+    get_state,
     hyper_of_predictions,
-    package_version,
-    refusing_damage,
-    with_choices,
+    set_state,
     writable,
 )
 from ._constructors import complete_docstrings
@@ -836,43 +829,7 @@ class TemperedEstimator(
     #: Whether the state comes from a pickle, so that its arrays may be read-only.
     _loaded = False
 
-    def __getstate__(self):
-        attributes = self._pickled_attributes()
-        return with_checksum(attributes | {"_sktemper_version": package_version()})
-
-    def _pickled_attributes(self):
-        """Return the attributes without caches and past warnings."""
-        state = dict(super().__getstate__())
-        for name in NOT_PICKLED:
-            state.pop(name, None)
-        return state
-
-    def __setstate__(self, state):
-        """Set the attributes, check the fit, and warn of another version.
-
-        Raises
-        ------
-        ValueError
-            If the checksum differs, or parameters of the fit have wrong shapes or are
-            not finite, because kernels do not check them.
-        """
-        version = state.get("_sktemper_version", "of no known version")
-        if version == package_version():
-            with refusing_damage(self):
-                state = checked(state)
-        else:  # classes may have more attributes than in that version
-            warn(
-                VersionWarning(
-                    estimator_name=type(self).__name__,
-                    current_sklearn_version=package_version(),
-                    original_sklearn_version=version,
-                )
-            )
-        state = {k: v for k, v in state.items() if k not in OF_PICKLES}
-        super().__setstate__(defaults_of(self) | with_choices(state))
-        if "state_" in state:
-            self._warned, self._loaded, self._ready = {}, True, ReadyModel()
-            check_loaded(self)
+    __getstate__, _pickled_attributes, __setstate__ = get_state, attributes, set_state
 
     def _check_kept(self, model):
         """Raise if attributes other than the state do not match the model."""
