@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import chdtrc, logsumexp, ndtri
 
 from .._contract import IllDefined, Powers, all_finite, tenth_of_rows
-from .._families._ascent import DONE_BY_KERNEL
+from .._families._ascent import DONE_BY_KERNEL, KernelAscent
 from .._families._births import USED
 from .._families._mixture import Mixture, MixtureModel
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
@@ -20,16 +20,18 @@ from .._utils._budgets import ROWS_AT_ONCE
 from .._utils._cache import LastCall
 from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._validation import check_init, check_values, check_variances
+from . import _kernels
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._priors import (
     MARGIN,
-    GaussianAscent,
     agglomerated,
     check_definite,
     checked_form,
     is_regular,
+    kernel_priors,
     learned_priors,
     restarted,
+    with_learned,
 )
 from ._starts import (
     check_weights_init,
@@ -46,6 +48,44 @@ def is_plain(powers):
     local = np.asarray(powers.local)
     is_plain = powers.prior == 1 and (np.asarray(powers.statistics) == 1).all()
     return bool(is_plain and (local.ndim > 0 or local == 1))
+
+
+class GaussianAscent(KernelAscent):
+    """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
+
+    def start(self, globals_, hyper, local=None):
+        super().start(globals_, hyper)
+        self._priors = kernel_priors(self.model, hyper)
+        self._added = self.model.family_of(hyper).added_variances
+
+    def _take_steps(self, steps):
+        powers, flags, n_left, limits, before, *others, bounds = steps
+        constant, n_sections = self.model.log_constant, self.n_sections
+        sections = _kernels.GaussianSections(n_sections) if n_sections > 1 else None
+        limits = np.array([limits[0] - constant, *limits[1:]])
+        status, n_done, before = _kernels.ascent(
+            self.block,
+            self._hyper.origin,
+            self._added,
+            self.row_weight,
+            self._priors,
+            (powers, flags, n_left, limits, before - constant, *others, bounds),
+            *(array.reshape(-1) for array in self._globals.arrays()),
+            self.row_bounds,
+            sections,
+        )
+        bounds[1] += constant
+        return status, n_done, before + constant
+
+    def ill_defined(self):
+        return IllDefined(ILL_DEFINED)
+
+    def parameters(self):
+        globals_, hyper = super().parameters()
+        hyper, scales = with_learned(hyper, self._priors), self._priors[-1]
+        if scales is not None:
+            hyper = hyper._replace(freedom_of_scales=scales.copy())
+        return globals_, hyper
 
 
 class GaussianMixtureModel(MixtureModel):

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._contract import IllDefined
-from .._families._ascent import KernelAscent
 from .._families._dirichlet import LEAST_CONCENTRATION
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED
 from .._utils._evidence import COST_OF_ROW
@@ -302,45 +301,6 @@ def restarted(hyper, covariance, law, learned):
         kept = np.diag(np.diag(covariance)) if hyper.is_diagonal else covariance
         hyper = hyper._replace(covariance=freedom * kept)
     return hyper._replace(degrees_of_freedom=freedom)
-
-
-# -- several steps of coordinate ascent in one call ------------------------------------
-class GaussianAscent(KernelAscent):
-    """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
-
-    def start(self, globals_, hyper, local=None):
-        super().start(globals_, hyper)
-        self._priors = kernel_priors(self.model, hyper)
-        self._added = self.model.family_of(hyper).added_variances
-
-    def _take_steps(self, steps):
-        powers, flags, n_left, limits, before, *others, bounds = steps
-        constant, n_sections = self.model.log_constant, self.n_sections
-        sections = _kernels.GaussianSections(n_sections) if n_sections > 1 else None
-        limits = np.array([limits[0] - constant, *limits[1:]])
-        status, n_done, before = _kernels.ascent(
-            self.block,
-            self._hyper.origin,
-            self._added,
-            self.row_weight,
-            self._priors,
-            (powers, flags, n_left, limits, before - constant, *others, bounds),
-            *(array.reshape(-1) for array in self._globals.arrays()),
-            self.row_bounds,
-            sections,
-        )
-        bounds[1] += constant
-        return status, n_done, before + constant
-
-    def ill_defined(self):
-        return IllDefined(ILL_DEFINED)
-
-    def parameters(self):
-        globals_, hyper = super().parameters()
-        hyper, scales = with_learned(hyper, self._priors), self._priors[-1]
-        if scales is not None:
-            hyper = hyper._replace(freedom_of_scales=scales.copy())
-        return globals_, hyper
 
 
 # -- agglomeration by evidence: clusters are merged, two at a time, see ``_merges.h`` --
