@@ -22,7 +22,6 @@ from .._engine._fit import fit, new_states, plan_stream
 from .._engine._passes import predictive_scores, run_pieces
 from .._engine._state import State
 from .._engine._stream import remember, run_stream
-from .._engine._workers import InlineWorkers, Workers
 from .._utils._arguments import Interval, WholeNumber
 from .._utils._linalg import one_blas_thread
 from .._utils._policy import Slot, link_to_documentation, set_params
@@ -523,9 +522,7 @@ class TemperedEstimator(
         sample_weight = valid_weights(self, data, sample_weight)
         few = are_few(data, self._inline_limits())
         model = self._fitted_model() if few else self._new_model()
-        workers = workers_for(
-            self.n_jobs, model, data, InlineWorkers if few else Workers
-        )
+        workers = workers_for(self.n_jobs, model, data, few)
         with workers:
             if labels is not None:
                 labels = self._labels_for_predictions(labels, data)

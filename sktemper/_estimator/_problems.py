@@ -52,10 +52,7 @@ class ReadyModel:
     def model(self, estimator, state):
         """Return the model of a fit."""
         given = _settings_of(estimator, state)
-        model = self._model.known(*given)
-        if model is None:
-            model = self._model.keep(estimator._new_model(), *given)
-        return model
+        return self._model.result(lambda *_: estimator._new_model(), *given)
 
     def keep(self, model, estimator, state):
         """Keep the model of a fit that has ended, without what it knows of the data."""
@@ -205,14 +202,14 @@ def check_fixed(now, then):
         )
 
 
-def workers_for(n_jobs, model, data, threads=Workers, is_fit=False):
-    """Return the workers of a model and `Data`.
+def workers_for(n_jobs, model, data, inline=False, is_fit=False):
+    """Return the workers of a model and `Data`, the calling thread if ``inline``.
 
     In a fit by short ascents or small blocks, the calling thread replaces a single one.
     """
-    if threads is InlineWorkers:
-        return data.workers(threads, 1, model.stop)
-    n_jobs = effective_n_jobs(n_jobs)
+    if inline:
+        return data.workers(InlineWorkers, 1, model.stop)
+    n_jobs, threads = effective_n_jobs(n_jobs), Workers
     n_threads = threads_for(n_jobs, model, data)
     n_sections = sections_of(model, data, len(data))
     if n_threads < n_jobs and n_sections > 1:
@@ -274,8 +271,7 @@ def make_problem(estimator, data, sample_weight, fresh, inline=False, is_fit=Fal
         model = estimator._fitted_model()
     else:
         model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
-    threads = InlineWorkers if inline else Workers
-    workers = workers_for(estimator.n_jobs, model, data, threads, is_fit)
+    workers = workers_for(estimator.n_jobs, model, data, inline, is_fit)
     total = estimator.total_samples
     return Problem(model, data, workers, sample_weight, total_samples=total)
 
