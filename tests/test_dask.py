@@ -252,7 +252,7 @@ def test_workers_open_collections_on_disk(client, tmp_path):
     X = np.random.default_rng(0).normal(size=(120, 3)) + np.arange(120)[:, None] % 3
     shards = shards_of(X, tmp_path, 50, 30)
     mixture = AnnealedGaussianMixture(3, batch_size=30, max_iter=2, random_state=0)
-    mixture.set_params(covariance_type="full", moves=BirthMoves(n_moves=1))
+    mixture.set_params(covariance_type="full", moves=BirthMoves(1, n_iter=2))
     threads = clone(mixture).fit(shards)
     skd.fit(mixture, shards, client=client)
     assert state_of(mixture) == state_of(threads)

@@ -967,10 +967,9 @@ def test_the_shape_of_the_noise_is_learned():
     assert same.noise_shape == hyper.noise_shape
 
 
-@pytest.mark.deep
 def test_held_out_ratings_have_heavy_tails(exactly):
     """Their density is a Student-t, whose width has the uncertainty of all parts."""
-    X = ratings_of()
+    X = ratings_of(4)
     model = model_of(user_noise=True)
     hyper, globals_ = begun(model, X)
     prepared = model.prepare(globals_, hyper)
