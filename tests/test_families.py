@@ -290,47 +290,6 @@ def test_gaps_are_sums_over_values(family, columns, values, gap):
     np.testing.assert_allclose(totals[-1], np.sum(totals[:-1], axis=0), rtol=1e-10)
 
 
-def integral(function):
-    """Return the integral of a density over all numbers, by a tanh-sinh rule."""
-    t = np.arange(-4.6, 4.6, 0.01)
-    x = np.sinh(0.5 * np.pi * np.sinh(t))
-    widths = 0.5 * np.pi * np.cosh(t) * np.cosh(0.5 * np.pi * np.sinh(t))
-    return (
-        sum(function(one) * width for one, width in zip(x, widths, strict=True)) * 0.01
-    )
-
-
-@pytest.mark.deep
-def test_gaps_of_mixed_rows_are_marginals():
-    """The density of a row with a gap is a sum or integral over the missing value."""
-    family = FAMILIES["mixed"]
-    prior, X = prior_of(family), data_of(family, 4)
-    tables = family.prepare(posterior_of(family))
-
-    def together(rows):
-        return np.exp(evidence(family, prior, rows))
-
-    def alone(rows):
-        return np.exp(family.log_predictive(family.block(rows[[2]]), tables)[0])
-
-    for column, (kind, *_) in enumerate(COLUMNS):
-        for density in together, alone:
-            gap = X.copy()
-            gap[2, column] = np.nan
-            whole = X.copy()
-
-            def of_value(value, whole=whole, column=column, density=density):
-                whole[2, column] = value
-                return density(whole)
-
-            if kind == "gaussian":
-                total = integral(of_value)
-            else:
-                n_values = COLUMNS[column].n_options or 400
-                total = sum(of_value(value) for value in range(n_values))
-            np.testing.assert_allclose(density(gap), total, rtol=1e-6)
-
-
 # -- clusters that replace other clusters ----------------------------------------------
 
 
