@@ -313,15 +313,6 @@ def test_effects_of_short_texts_are_not_biased():
     assert ((low < truth) & (truth < high)).mean() > 0.8
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("length", [5, 20])
-def test_intervals_cover(length):
-    truth, coef, low, high, _ = effects(range(100, 130), length=length, n_groups=3)
-    error = np.sqrt(((coef - truth) * truth) @ ((coef - truth) * truth))
-    assert abs((coef - truth) @ truth) < 0.03 * truth @ truth + 2 * error
-    assert 0.91 < ((low < truth) & (truth < high)).mean() < 0.99
-
-
 # -- pictures --------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def regression(fitted):
