@@ -62,7 +62,8 @@ def over_scales(log_density):
 def test_bounds_of_rows_are_integrals_over_scales(covariance_type, powers):
     mixture, model, prepared = fitted(covariance_type)
     X, _ = tailed(1, 6, [[0, 0], [4, 1]], 2.0)
-    step = model.local_step(X, prepared, Request(powers, want=("bound", "local")))
+    wanted = "bound", "local", "statistics"
+    step = model.local_step(X, prepared, Request(powers, want=wanted))
     D, usual, freedom = 2, prepared.tables.usual, mixture.degrees_of_freedom_
     precisions = model.covariance.matrices(mixture.precisions_)
     shifts = X[:, None] - mixture.means_
@@ -84,6 +85,12 @@ def test_bounds_of_rows_are_integrals_over_scales(covariance_type, powers):
     np.testing.assert_allclose(step.row_bounds, logsumexp(logs, axis=1), rtol=1e-7)
     shares = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
     np.testing.assert_allclose(step.local_parameters, shares, atol=1e-7)
+    if powers == Powers():  # statistics of the same shares have the same scales
+        found = model.statistics(
+            X, shares, mixture.state_.hyper, tables=prepared.tables
+        )
+        expected = step.statistics.components
+        np.testing.assert_allclose(found.components, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("model", [AnnealedGaussianMixture, AnnealedStudentMixture])
