@@ -311,21 +311,20 @@ class _Trials:
         if attempt is None:
             return None, None, -math.inf
         if reached is None:
-            given = attempt, policy, state, best, is_screened
-            reached = self._called(state, lambda trials: trials._reached(*given))
+            reached = self._tested(state, attempt, policy, best, is_screened)
         return *attempt[:2], reached
 
-    def _called(self, state, function):
-        """Return ``function(trials)``, or -inf if a step is invalid.
+    def _tested(self, state, *given):
+        """Return the result of `_reached`, or -inf if a step is invalid.
 
-        The trials have the workers that suit the test rows.
+        The workers are those that suit the test rows.
         """
         try:
             ascent = ascent_on(self.problem, self.rows, state.hyper)
             if ascent is not None and ascent.n_sections == 1:
-                return function(self)
+                return self._reached(state, *given)
             return self.problem.call_with_workers(
-                lambda problem: function(self._on(problem)), self.rows
+                lambda problem: self._on(problem)._reached(state, *given), self.rows
             )
         except IllDefined:
             return -math.inf
@@ -425,7 +424,7 @@ class _Trials:
         trials.problem = problem
         return trials
 
-    def _reached(self, attempt, policy, state, best, is_screened):
+    def _reached(self, state, attempt, policy, best, is_screened):
         """Fit a trial and return its lower bound, see `of`."""
         if not is_screened:
             reached = self._screened(attempt, policy, state, best)

@@ -811,9 +811,8 @@ class TemperedEstimator(
         times = times_of_chunk(times, rate, state, len(data))
         with problem.workers:
             if rate is None:
-                commit, known = functools.partial(hooks.commit, run), None
-                if inline:
-                    known = work._ready.prepared(problem.model, *state.parameters)
+                commit, given = functools.partial(hooks.commit, run), state.parameters
+                known = work._ready.prepared(problem.model, *given) if inline else None
                 run_pieces(problem, run.policies, state, size, commit, known)
             else:
                 run_stream(run, training.tempering, times, size, hooks)
