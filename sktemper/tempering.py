@@ -387,8 +387,8 @@ class _Ladder(Tempering):
     def check(self, model) -> None:
         """Raise if the model lacks what the policy requires; warn of a wrong log C."""
         super().check(model)
-        given, known = self.log_partition, model.capabilities()
-        differ = isinstance(given, str) and "complete_partitions" in known
+        given, is_missing = self.log_partition, model._missing("complete_partitions")
+        differ = isinstance(given, str) and not is_missing
         if differ and (self.score == "complete") != (given == "complete"):
             warn(
                 f"score={self.score!r} and log_partition={given!r} do not match, so "
