@@ -26,7 +26,7 @@ from sktemper.datasets import (
     write_counts,
 )
 from sktemper.lda import _merging
-from sktemper.metrics import match_components, npmi_coherence
+from sktemper.metrics import npmi_coherence
 
 WORDS = [f"w{v}" for v in range(60)]
 
@@ -291,16 +291,6 @@ def test_copies_and_empty_topics_are_warned_of():
 # -- merging ---------------------------------------------------------------------------
 
 
-def zipf_documents(n_topics, n_documents=1500, seed=0):
-    """Return documents and their topics, which share few words."""
-    random = np.random.default_rng(seed)
-    topics = random.dirichlet(np.full(400, 0.02), n_topics)
-    share = 1.0 / np.arange(1, n_topics + 1)
-    weights = random.dirichlet(share / share.sum(), n_documents)
-    rows = [random.multinomial(40, weight @ topics) for weight in weights]
-    return sparse.csr_matrix(np.array(rows)), topics
-
-
 def evidence(tokens, prior):
     """Return the log probability of words that are drawn from a Polya urn."""
     prior = np.broadcast_to(prior, len(tokens))
@@ -333,6 +323,13 @@ def test_the_pair_of_most_evidence_is_merged():
     np.testing.assert_array_equal(
         _merging.sum_groups(tokens, groups)[groups[i]], tokens[i] + tokens[j]
     )
+
+
+@pytest.mark.parametrize(("scale", "expected"), [(1, [0, 1, 2]), (0.003, [0, 0, 1])])
+def test_topics_are_merged_only_while_the_evidence_rises(scale, expected):
+    tokens = scale * np.array([[900.0, 700, 10], [700, 900, 10], [0, 0, 500]])
+    groups = _merging.groups_of_topics(tokens, np.array([[0.1]]))
+    assert groups.tolist() == expected
 
 
 @pytest.mark.parametrize("n_left", [1, 2, 30])
@@ -401,30 +398,6 @@ def test_merged_priors_of_topics(counts):
     np.testing.assert_array_equal(merged.topic_word_prior_, prior[[2]])
     assert merged.init is None
     merged.partial_fit(counts)
-
-
-@pytest.mark.deep
-@pytest.mark.filterwarnings("ignore:Topics that are near copies")  # direct fit
-def test_a_fit_from_more_topics_finds_the_true_ones():
-    """A direct fit from a random start misses topics; merging finds all."""
-    X, topics = zipf_documents(8)
-    found, start = {}, {"init_params": "random", "random_state": 0}
-    for name, lda in (
-        ("direct", AnnealedLDA(8, **start)),
-        ("merged", AnnealedLDA(8, n_start_components=16, **start)),
-        ("number", AnnealedLDA(None, n_start_components=20, **start)),
-    ):
-        fitted = lda.fit(X).topic_word_
-        few, many = sorted((topics, fitted), key=len)
-        found[name] = (match_components(few, many)[1] > 0.9).sum()
-        if name != "number":
-            assert len(lda.components_) == lda.n_components == 8
-    assert abs(lda.n_components_ - 8) <= 2 and lda.n_components is None
-    assert found["merged"] == found["number"] == 8 > found["direct"]
-    # the merged model can be trained further
-    again = pickle.loads(pickle.dumps(lda)).partial_fit(X)
-    assert again.n_components_ == lda.n_components_
-    lda.set_params(warm_start=True, max_iter=1).fit(X)
 
 
 @pytest.mark.parametrize(
