@@ -71,6 +71,12 @@ def log_rising(a, n):
     return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
 
 
+def log_rising_each(a, n):
+    """Return `log_rising` of an array, by a kernel if its range admits that."""
+    found = special.log_rising(a.ravel(), np.broadcast_to(n, a.shape).ravel())
+    return log_rising(a, n) if found is None else found.reshape(a.shape)
+
+
 def log_mean_powers(exponents, log_weights, concentrations):
     r"""Return log E (sum_k w_k g_k)^b of independent variables g_k of Gamma(a_k).
 
@@ -292,6 +298,7 @@ def log_predictive_of_counts(concentration, totals, counts):
     concentrations, whose sums over all features are ``totals``.
     """
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
+    by_word = np.ascontiguousarray(concentration.T)
 
     def sums(first):
         starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
@@ -301,7 +308,7 @@ def log_predictive_of_counts(concentration, totals, counts):
             (np.ones(len(places)), np.arange(len(places)), starts - starts[0]),
             shape=(len(starts) - 1, len(places)),
         )
-        return terms @ log_rising(concentration[:, places].T, some)
+        return terms @ log_rising_each(by_word[places], some)
 
     starts = range(0, counts.shape[0], ROWS_AT_ONCE)
     logs = run_shared([functools.partial(sums, first) for first in starts])

@@ -107,18 +107,50 @@ LOOP void NAME(digamma)(intptr_t n, const REAL *x, REAL *out)
         out[i] = NAME(digamma_one)(x[i]);
 }
 
+/* Stirling's series of log Gamma(1 / r), beyond (1 / r - 1/2) log(1 / r) - 1 / r + log(2 pi) / 2. */
+static inline double NAME(stirling)(double r)
+{
+    const double s = r * r;
+    return r * (1. / 12 - s * (1. / 360 - s * (1. / 1260 - s * (
+        1. / 1680 - s * (1. / 1188 - s * (691. / 360360 - s / 156))))));
+}
+
+/* The product x (x + 1) ... (x + 6), by which Gamma(x + 7) is larger than Gamma(x). */
+static inline double NAME(seven_steps)(double x)
+{
+    return x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6);
+}
+
 /* out = log Gamma(x) for 0 < x < 1e40: Stirling's series at x + 7, minus the logarithm of the
- * product x (x + 1) ... (x + 6). */
+ * product of the steps. */
 LOOP void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict out)
 {
     VECTORISE
     for (intptr_t i = 0; i < n; i++) {
-        const double y = x[i], z = y + 7, r = 1 / z, s = r * r;
-        const double steps = y * (y + 1) * (y + 2) * (y + 3) * (y + 4) * (y + 5) * (y + 6);
-        const double series = r * (1. / 12 - s * (1. / 360 - s * (1. / 1260 - s * (
-            1. / 1680 - s * (1. / 1188 - s * (691. / 360360 - s / 156))))));
-        out[i] = (z - 0.5) * log_f64(z) - z + 0.91893853320467274178 + series
-                 - log_f64(steps);
+        const double y = x[i], z = y + 7;
+        out[i] = (z - 0.5) * log_f64(z) - z + 0.91893853320467274178 + NAME(stirling)(1 / z)
+                 - log_f64(NAME(seven_steps)(y));
+    }
+}
+
+/* log(1 + x) for x > -1, with the rounding error of the sum. */
+static inline double NAME(log_1p)(double x)
+{
+    const double y = 1 + x;
+    return log_f64(y) + (x - (y - 1)) / y;
+}
+
+/* out = log Gamma(x + m) - log Gamma(x) for 1e-40 < x < 1e40 and 0 <= m < 1e40, accurate even
+ * for a large x, by differences of the terms of `log_gamma`. */
+LOOP void NAME(log_rising)(intptr_t n, const REAL *restrict x, const REAL *restrict m,
+                           double *restrict out)
+{
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++) {
+        const double y = x[i], more = m[i], z = y + 7, end = z + more;
+        const double steps = NAME(seven_steps)(y + more) / NAME(seven_steps)(y);
+        out[i] = (z - 0.5) * NAME(log_1p)(more / z) + more * (log_f64(end) - 1)
+                 + NAME(stirling)(1 / end) - NAME(stirling)(1 / z) - log_f64(steps);
     }
 }
 

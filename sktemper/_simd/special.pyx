@@ -131,6 +131,17 @@ def multiply(
         )
 
 
+def log_rising(const double[::1] x, const double[::1] more):
+    """Return log Gamma(x + more) - log Gamma(x), or None beyond the kernel's range."""
+    cdef double[::1] out = np.empty(x.shape[0])
+    largest = max(np.max(x, initial=0), np.max(more, initial=0))
+    if not (np.min(x, initial=1) > 1e-40 and largest < 1e40):
+        return None
+    if x.shape[0]:
+        call_log_rising(x.shape[0], &x[0], &more[0], &out[0])
+    return out.base
+
+
 def evaluate(str name, const floating[::1] x, double b=1.0):
     """Evaluate one of the shared special functions on an array."""
     cdef double[::1] precise = np.empty(x.shape[0])  # the type of two results
