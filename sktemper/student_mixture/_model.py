@@ -24,6 +24,7 @@ from .._families._births import USED
 from .._families._counts import log_rising
 from .._families._family import ONCE
 from .._families._mixture import NEVER, Mixture, softmax
+from .._simd import special
 from .._utils._cache import LastCall
 from .._utils._linalg import RowArrays, tiled_matmul
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
@@ -432,27 +433,24 @@ def log_predictive(family, block, tables, freedom):
     nu = np.broadcast_to(usual.freedom, usual.precision.shape)
     logs = np.empty((len(block), len(nu)))
     logs[:] = law.log_student(nu, usual.log_determinants, np.ones(len(nu)))
+    # the rows, or their distances from components, in columns that are padded by zeros
+    values = block - family.origin
     if not law.is_product:
-        distances = family.squares(block, tables) / (law.width * nu)
+        values = family.squares(block, tables) / (law.width * nu)
+    columns = np.zeros((values.shape[1], special.padded(len(block), np.float32)))
+    columns[:, : len(block)] = values.T
+    out = np.empty(len(block))
     given = zip(0.5 * freedom, law.exponent(nu), usual.precision, strict=True)
-    for k, (half, exponent, kappa) in enumerate(given):
+    for k, given_k in enumerate(given):
+        squares = columns[k : k + 1]
         if law.is_product:  # a density for each column
-            factors = family.covariance.each(usual.factors)
-            rows = block - family.origin
-            squares = ((rows - usual.means[k]) * factors[k]) ** 2
-        else:
-            squares = distances[:, k : k + 1]
+            factors = family.covariance.each(usual.factors)[k]
+            moved = columns - usual.means[k][:, None]
+            squares = (moved * factors.reshape(-1, 1)) ** 2
         squares = np.minimum(squares, FARTHEST)
-        logs[:, k] += _log_integrals(squares, (0.5 * D, half, exponent, kappa), family)
-        logs[:, k] -= _log_integrals(np.zeros((1, 1)), (0.0, half, 0.0, kappa), family)
+        _kernels.log_integrals(squares, np.array([0.5 * D, *given_k]), family.stop, out)
+        logs[:, k] += out
     return logs
-
-
-def _log_integrals(squares, law, family):
-    out = np.empty(len(squares))
-    squares = np.ascontiguousarray(squares)
-    _kernels.log_integrals(squares, np.array(law), family.stop, out)
-    return out
 
 
 def log_student(moved, scale, freedom):
