@@ -201,7 +201,7 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
 def test_data_are_never_copied_whole(tmp_path, dtype):
     rng = np.random.default_rng(0)
-    n_rows, length = 40_000, 25  # a start uses 5,000 rows
+    n_rows, length = 40_000, 25  # a start uses 4,000 rows
     columns = np.sort(rng.integers(0, 400, (n_rows, length)), axis=1).ravel()
     counts = np.ones(n_rows * length)
     indptr = length * np.arange(n_rows + 1)

@@ -106,8 +106,8 @@ def floors(X, weight, variances):
 TOL = 1e-4
 #: Largest number of steps of k-means.
 KMEANS_STEPS = 300
-#: k-means uses `ENOUGH_ROWS`, or this number per component if that is larger.
-ROWS_PER_COMPONENT = 200
+#: k-means uses this number of rows, or this number per component if that is larger.
+KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT = 4_000, 200
 #: Least total weight of a cluster.
 TINY = np.finfo(np.float64).tiny
 
@@ -152,9 +152,9 @@ def kmeans_labels(rows, n_components, random, weight=None, most=None):
     weight : ndarray of shape (n_rows,) or None
     most : int or None
         Largest number of rows of k-means, which are drawn at random; by default
-        `ENOUGH_ROWS`, or ROWS_PER_COMPONENT per component if that is more.
+        KMEANS_ROWS, or KMEANS_ROWS_PER_COMPONENT per component if that is more.
     """
-    most = most or max(ENOUGH_ROWS, ROWS_PER_COMPONENT * n_components)
+    most = most or max(KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT * n_components)
     rows, weight = _centred(rows, weight)
     part, own = rows, weight
     if len(rows) > most:

@@ -55,7 +55,7 @@ def shape_of(numbers, weight, only_numbers=False):
             if not is_normal or gain > limit:
                 return "lognormal"
     is_mixture = only_numbers and is_flat
-    if is_normal or is_mixture or n_modes(numbers, weight) > 1:
+    if is_normal or is_mixture or has_modes(numbers, weight):
         return "gaussian"
     return "histogram"
 
@@ -95,8 +95,8 @@ def _has_atom(weight):
     return bool((weight > LEAST_ROWS + ATOM_RATIO * around).any())
 
 
-def n_modes(numbers, weight):
-    """Return the number of clear modes of a kernel estimate of the density.
+def has_modes(numbers, weight):
+    """Return whether a kernel estimate of the density has a clear valley.
 
     The bandwidth is Silverman's, and at least the usual distance between values.
     """
@@ -117,23 +117,8 @@ def n_modes(numbers, weight):
     inside = (places >= 0) & (places < N_POINTS)
     counts = np.bincount(places[inside].astype(int), weight[inside], N_POINTS)
     kernel = np.exp(-0.5 * ((points[:, None] - points) / width) ** 2)
-    return _n_peaks(kernel @ counts)
-
-
-def _n_peaks(counts):
-    """Return the number of peaks of effective counts with clear valleys between."""
-    least, n_peaks, peak, valley = LEAST_MODE * counts.max(), 0, 0.0, np.inf
-    for count in counts:
-        if valley == np.inf:  # on the way up
-            peak = max(peak, count)
-            if peak >= least and _is_below(count, peak):
-                n_peaks, valley = n_peaks + 1, count
-        else:
-            valley = min(valley, count)
-            if count >= least and _is_below(valley, count):
-                peak, valley = count, np.inf
-    return n_peaks
-
-
-def _is_below(valley, peak):
-    return valley < VALLEY * peak and np.sqrt(peak) - np.sqrt(valley) > LEAST_STEP
+    counts = kernel @ counts
+    left, right = np.maximum.accumulate(counts), np.maximum.accumulate(counts[::-1])
+    lower = np.minimum(left, right[::-1])  # of the highest modes on both sides
+    found = (lower >= LEAST_MODE * counts.max()) & (counts < VALLEY * lower)
+    return bool((found & (np.sqrt(lower) - np.sqrt(counts) > LEAST_STEP)).any())
