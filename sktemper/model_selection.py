@@ -31,7 +31,7 @@ from ._utils._frames import check_same_rows
 from ._utils._notices import logger
 from ._utils._results import copy_fit
 from ._utils._separation import dip_of_chance, largest_dip
-from ._utils._tasks import Pool, Task
+from ._utils._tasks import submitted
 from ._utils._typing import (
     ArrayLike,
     DataFrame,
@@ -514,23 +514,17 @@ def _each(function, draws, n_jobs, verbose, is_enough=lambda results: False):
     They end if ``is_enough(results)``.  Warnings of fits that did not converge are
     ignored.
     """
-    results, pool = [], Pool(effective_n_jobs(n_jobs))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            tasks = [Task(lambda draw=draw: function(draw)) for draw in draws]
-            for task in tasks:
-                pool.submit(task)
-            for number, task in enumerate(tasks):
-                results.append(task.result())
-                if verbose:
-                    logger.info("Fit %d of %d", number + 1, len(tasks))
-                if is_enough(results):
-                    break
-    finally:
-        for task in tasks:
-            task.cancel()
-        pool.shutdown()
+    results, quietly = [], {"action": "ignore", "category": ConvergenceWarning}
+    with (
+        warnings.catch_warnings(**quietly),
+        submitted(function, draws, effective_n_jobs(n_jobs)) as tasks,
+    ):
+        for number, task in enumerate(tasks):
+            results.append(task.result())
+            if verbose:
+                logger.info("Fit %d of %d", number + 1, len(tasks))
+            if is_enough(results):
+                break
     return results
 
 

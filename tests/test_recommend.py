@@ -17,6 +17,7 @@ from sktemper._simd.special import packed_columns
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper._ranking import _best
 from sktemper._ranking._best import Rescoring, UserEntries, best_items, products
+from sktemper._utils import _tasks
 from sktemper._utils._linalg import tiled_matmul
 from sktemper.datasets import (
     interactions_matrix,
@@ -801,7 +802,7 @@ def test_threads_share_a_model(fitted):
 def test_an_interruption_of_a_search_ends_its_threads(monkeypatch, error):
     pools, begun, stop = [], [], np.zeros(1, dtype=np.intc)
 
-    class Pool(_best.Pool):
+    class Pool(_tasks.Pool):
         def __init__(self, n_threads):
             super().__init__(n_threads)
             pools.append(self)
@@ -816,7 +817,7 @@ def test_an_interruption_of_a_search_ends_its_threads(monkeypatch, error):
         while piece and not stop[0] and time.monotonic() < end:
             time.sleep(1e-3)  # releases the lock, as kernels do
 
-    monkeypatch.setattr(_best, "Pool", Pool)
+    monkeypatch.setattr(_tasks, "Pool", Pool)
     with pytest.raises(error):
         _best._for_each(find, range(8), 2, stop)
     assert stop[0]

@@ -621,8 +621,7 @@ class Problem:
     def counted_sample(self):
         """The rows of `sample` whose weight is not 0, and their weights."""
         X, weight = self.sample
-        counted = None if weight is None else with_weight(weight, weight)
-        return with_weight(X, weight), counted
+        return with_weight(X, weight), with_weight(weight, weight)
 
     def initial_globals(self, random, hyper):
         """Return the global parameters of a start."""

@@ -628,9 +628,7 @@ class _Fit:
     def _has_failed(self, state):
         """Return whether later states failed to improve the best state."""
         patience = self.training.n_iter_no_change
-        if patience is None or state.best is None:
-            return False
-        return state.best.failures >= patience
+        return bool(patience and state.best and state.best.failures >= patience)
 
     def _keep_the_best_state(self, run):
         """Install the best state; end the plan if later states failed to improve it."""

@@ -46,13 +46,8 @@ class Point(NamedTuple):
 
     def joined(self, later):
         """Return the sums over the steps of two points."""
-        return Point(
-            later.sample,
-            later.time,
-            self.n_scored + later.n_scored,
-            self.score + later.score,
-            self.counts + later.counts,
-        )
+        sums = (one + other for one, other in zip(self[2:], later[2:], strict=True))
+        return Point(*later[:2], *sums)
 
 
 class Prevalence(NamedTuple):
@@ -242,6 +237,15 @@ def _on_columns(X, places):
     return sparse.csr_array(entries, shape=shape)
 
 
+def _with_sums(self, values):
+    """Return a tuple in which number, sum and sum of squares count further values."""
+    return self._replace(
+        count=self.count + len(values),
+        total=self.total + values.sum(),
+        squares=self.squares + (values**2).sum(),
+    )
+
+
 class Watch(NamedTuple):
     """A two-sided CUSUM test on the scores of rows, computed before rows are learned.
 
@@ -265,11 +269,7 @@ class Watch(NamedTuple):
     below: float = 0.0
 
     def after(self, scores, policy):
-        watch = self._replace(
-            count=self.count + len(scores),
-            total=self.total + scores.sum(),
-            squares=self.squares + (scores**2).sum(),
-        )
+        watch = _with_sums(self, scores)
         if watch.count < ROWS_OF_TEST:
             return watch, False
         mean = watch.total / watch.count
@@ -306,12 +306,7 @@ class Challenger(NamedTuple):
     total: float = 0.0
     squares: float = 0.0
 
-    def after(self, gains):
-        return self._replace(
-            count=self.count + len(gains),
-            total=self.total + gains.sum(),
-            squares=self.squares + (gains**2).sum(),
-        )
+    after = _with_sums
 
     @property
     def gain(self):

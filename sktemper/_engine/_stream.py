@@ -150,20 +150,16 @@ class _Renewing:
         globals_ = model.initial_globals(self.X, seed, hyper, self.weight)
         trial = self.trial(globals_, hyper, 1)
         self.passes(model, trial, ALL, FRESH_PASSES, self.tempering)
-        self._make_moves(model, trial)
-        globals_, is_same = model.matched(
-            *trial.parameters, *self.state.parameters, self.X, self.weight
-        )
-        return globals_, trial.hyper, np.flatnonzero(~is_same)
-
-    def _make_moves(self, model, trial):
         moves = self.policies.moves
-        left = numbers_of_moves(moves)
-        if any(left):
+        if any(left := numbers_of_moves(moves)):
             trial.moves = MoveProgress(left)
             policies = Policies(Untempered(), RobbinsMonro(), NoNoise(), moves)
             for move in run_moves(self.on(self.X, self.weight, model), policies, trial):
                 move()
+        globals_, is_same = model.matched(
+            *trial.parameters, *self.state.parameters, self.X, self.weight
+        )
+        return globals_, trial.hyper, np.flatnonzero(~is_same)
 
     def renewed(self):
         model, state = self.problem.model, self.state
@@ -219,21 +215,18 @@ def remember(problem, rate, renewals, state):
     population = Population.after_fit(total, rate)
     stream = Stream(samples=n_rows, last=n_rows)
     if renewals.is_on:
-        memory = _sample_of_fit(problem, renewals, weight, state.seed)
+        numbers, random = np.arange(n_rows), generator(state.seed, 0, Purpose.FIT)
+        with np.errstate(divide="ignore"):
+            logs = np.zeros(n_rows) if weight is None else np.log(weight)
+        memory = Reservoir().with_rows(
+            numbers[:, None], logs, random, 0, renewals.memory
+        )
+        memory = Reservoir((problem.data.rows(memory.numbers),), *memory[1:])
         due = n_rows + rows_of(renewals, population.size)
         stream = replace(stream, memory=memory, due=due)
         if len(memory) >= rows_of(renewals, 0):  # large enough for usual renewals
             stream = replace(stream, reason="schedule")
     state.stream, state.policies.learning_rate = stream, population
-
-
-def _sample_of_fit(problem, renewals, weight, seed):
-    numbers = np.arange(len(problem.data))[:, None]
-    with np.errstate(divide="ignore"):
-        logs = np.zeros(len(numbers)) if weight is None else np.log(weight)
-    random = generator(seed, 0, Purpose.FIT)
-    memory = Reservoir().with_rows(numbers, logs, random, 0, renewals.memory)
-    return Reservoir((problem.data.rows(memory.numbers),), *memory[1:])
 
 
 def run_stream(run, tempering, times, size, hooks):
@@ -310,16 +303,14 @@ class _Pieces:
     def _weigh_fit(self, piece):
         """Give the statistics of a fit the weight of its rows in the stream."""
         state, population = self.state, self.state.policies.learning_rate
-        inputs, local = self._present.local_half(
-            Batch(np.arange(piece.start, piece.stop), population.size)
-        )
+        rows = np.arange(piece.start, piece.stop)
+        inputs, local = self._present.local_half(Batch(rows, population.size))
+        # a step toward the prior, without the statistics of the piece
+        target, rate = (local.statistics, 0.0, inputs.powers), 1.0 - population.share
 
         def commit():
-            # without the statistics of the piece
-            state.globals_ = self.problem.model.step(
-                *(state.globals_, local.statistics, 0.0, inputs.powers),
-                *(1.0 - population.share, state.hyper),
-            )
+            moved = self.problem.model.step(state.globals_, *target, rate, state.hyper)
+            state.globals_ = moved
             state.policies.learning_rate = population._replace(share=1.0)
             self.hooks.commit(self.run)
 

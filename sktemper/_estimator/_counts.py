@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from .._utils._linalg import canonical
 from .._utils._notices import warn_once
 from .._utils._validation import LARGEST_COUNT, NON_NEGATIVE, check_data
 from ._choices import choices_of, choose
@@ -49,8 +50,6 @@ class Lengths(NamedTuple):
     @classmethod
     def of(cls, data):
         """Return the statistics of `Data`, of which some rows may represent all."""
-        if not all(hasattr(part, "X") for part in data.parts):
-            return cls()
         lengths = _lengths(data.counted_sample(ROWS_INSPECTED)).astype(np.float64)
         n_empty = int((lengths == 0).sum())
         return cls(len(lengths), n_empty, lengths.sum(), (lengths**2).sum())
@@ -166,9 +165,7 @@ def are_normalised(X):
     if X.dtype.kind != "f":
         return False
     X = X[:: -(-X.shape[0] // ROWS_INSPECTED)]
-    if issparse(X):
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X) if issparse(X) else X
     values = X.data if issparse(X) else X
     if (values == np.rint(values)).all():
         return False

@@ -51,10 +51,6 @@ def fault_of(numbers, seen):
     return COPY if is_copy else None
 
 
-def one_value(numbers):
-    return ONE_VALUE if np.nanmin(numbers) == np.nanmax(numbers) else None
-
-
 def warn_of_columns(estimator, n_columns, faults):
     """Warn once of each fault, given pairs of the label of a column and its fault."""
     found = {}
@@ -72,11 +68,12 @@ def warn_of_columns(estimator, n_columns, faults):
 
 def check_columns(self, data):
     """Warn of columns of numbers without values, of identifiers, and of copies."""
-    columns, seen = _labelled_columns(data, self._names()), set()
-    faults = (
-        (label, fault_of(numbers, seen) or one_value(numbers))
-        for label, numbers in columns
-    )
+    seen, faults = set(), []
+    for label, numbers in _labelled_columns(data, self._names()):
+        fault = fault_of(numbers, seen)
+        if fault is None and np.nanmin(numbers) == np.nanmax(numbers):
+            fault = ONE_VALUE
+        faults.append((label, fault))
     warn_of_columns(self, data.shape[1], faults)
 
 

@@ -223,12 +223,8 @@ def bound_still_moved(estimator, run):
             f"{begin}, because steps are approximate or random: more passes may not "
             "raise it. Raise tol if this change does not matter."
         )
-    if after_moves:
-        return (
-            f"{begin}: the fit did not converge. Continue with warm_start=True, or "
-            "raise tol."
-        )
-    raised = "max_iter or tol" if progress.passes >= estimator.max_iter else "tol"
+    needs_passes = progress.passes >= estimator.max_iter and not after_moves
+    raised = "max_iter or tol" if needs_passes else "tol"
     return (
         f"{begin}: the fit did not converge. Raise {raised}, or continue with "
         "warm_start=True."

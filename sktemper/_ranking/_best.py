@@ -1,6 +1,5 @@
 """Exact search for the best items of many users, which Ctrl-C can interrupt."""
 
-import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ from joblib import effective_n_jobs
 from .._simd.special import multiply, packed_columns
 from .._utils._budgets import VALUES_AT_ONCE, within
 from .._utils._linalg import tiled_matmul
-from .._utils._tasks import Pool, Task
+from .._utils._tasks import submitted
 from . import _kernels
 
 #: Largest number of users in a task, and largest number of multiplications in a task.
@@ -58,7 +57,6 @@ class UserEntries(NamedTuple):
     @classmethod
     def joined(cls, parts):
         """Return the entries of all parts, one part after another."""
-        parts = list(parts)
         counts = np.concatenate([np.diff(part.starts) for part in parts])
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         items, values = (
@@ -150,17 +148,12 @@ class _Search:
         self.stop = np.zeros(1, np.intc)
 
     def by_products(self, rows):
-        starts, entries = _excluded(self.seen and self.seen.select(rows))
-        _kernels.best_products(
-            self.users[rows],
-            self.items,
-            starts,
-            entries,
-            self.barred,
-            self.stop,
-            self.scores[rows],
-            self.best[rows],
+        excluded = _excluded(self.seen and self.seen.select(rows))
+        given, found = (
+            (self.users[rows], self.items),
+            (self.scores[rows], self.best[rows]),
         )
+        _kernels.best_products(*given, *excluded, self.barred, self.stop, *found)
 
     def by_bounds(self, rows):
         """Find the best items of a slice of the users by bounded scores.
@@ -222,15 +215,10 @@ def _for_each(function, pieces, n_jobs, stop):
         for piece in pieces:
             function(piece)
         return
-    pool = Pool(n_jobs)
-    tasks = [Task(functools.partial(function, piece)) for piece in pieces]
-    try:
-        for task in tasks:
-            pool.submit(task)
-        for task in tasks:
-            task.result()
-    except BaseException:
-        stop[0] = 1
-        raise
-    finally:
-        pool.shutdown()
+    with submitted(function, pieces, n_jobs) as tasks:
+        try:
+            for task in tasks:
+                task.result()
+        except BaseException:
+            stop[0] = 1
+            raise

@@ -45,12 +45,10 @@ def _ties(scores, rows, scored, k):
     all items and 1 are returned.
     """
     n_items = scores.shape[1]
-    k = min(k, n_items)
     top = -np.sort(-np.partition(scores, n_items - k, axis=1)[:, n_items - k :], axis=1)
     last = top[:, -1]
     at_last = (scores == last[:, None]).sum(axis=1)
-    first = np.empty(len(scored), np.intp)
-    size = np.empty(len(scored), np.intp)
+    first, size = np.empty((2, len(scored)), np.intp)
     for start in range(0, len(scored), VALUES_AT_ONCE // k + 1):
         part = slice(start, start + VALUES_AT_ONCE // k + 1)
         best = top[rows[part]]
@@ -59,10 +57,6 @@ def _ties(scores, rows, scored, k):
     size = np.where(scored == last[rows], at_last[rows], size)
     behind = scored < last[rows]
     return np.where(behind, n_items, first), np.where(behind, 1, size)
-
-
-def _discounts(k):
-    return 1 / np.log2(np.arange(2, k + 2))
 
 
 def _most_gained(sums, n_relevant, k):
@@ -75,5 +69,5 @@ def _most_gained(sums, n_relevant, k):
 MEASURES = {
     "precision": (np.ones, lambda sums, n_relevant, k: float(k)),
     "recall": (np.ones, _most_gained),
-    "ndcg": (_discounts, _most_gained),
+    "ndcg": (lambda k: 1 / np.log2(np.arange(2, k + 2)), _most_gained),
 }

@@ -9,6 +9,7 @@ completely or not at all.
 
 import _thread
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import local
@@ -115,6 +116,18 @@ class Pool:
         finally:
             vars(_of_thread).clear()
             vars(_of_thread).update(before)
+
+
+@contextmanager
+def submitted(function, values, n_threads):
+    """Enter a context in which threads call a function with values; give the tasks."""
+    pool, tasks = Pool(n_threads), [Task(partial(function, value)) for value in values]
+    try:
+        for task in tasks:
+            pool.submit(task)
+        yield tasks
+    finally:
+        pool.shutdown()
 
 
 def run_shared(functions):

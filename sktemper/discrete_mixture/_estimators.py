@@ -342,10 +342,23 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         check_columns(self, data)
 
     def _inspect_training_data(self, data, fresh):
-        super()._inspect_training_data(data, fresh)
         X = data.counted_sample(BernoulliMixtureModel.max_start_rows)
-        if self.binarize == 0.0 and not issparse(X):
-            _warn_of_codes(self, X)
+        if self.binarize != 0.0 or issparse(X):
+            return
+        known = X[~np.isnan(X)]
+        are_codes = (known == np.rint(known)).all()
+        if are_codes and not ((known == 0) | (known == 1)).all():
+            warn_once(
+                self,
+                "codes",
+                f"X has values other than 0 and 1, from {known.min():.4g} to "
+                f"{known.max():.4g}. Values above binarize=0.0, "
+                f"{(known > 0).mean():.0%} of all, count as 1, and other values as 0. "
+                "If this is intended, pass X > 0. Otherwise set a threshold, such as "
+                "binarize=1.5 for answers coded 1 and 2, or use OneHotEncoder for more "
+                "than two categories.",
+                UserWarning,
+            )
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
@@ -432,25 +445,6 @@ class TemperedBernoulliMixture(_DiscreteMixture):
 def _threshold(settings):
     """Return the value above which values count as 1."""
     return 0.5 if settings.binarize is None else settings.binarize
-
-
-def _warn_of_codes(mixture, X):
-    """Warn of whole numbers other than 0 and 1, which may be codes of answers."""
-    known = X[~np.isnan(X)]
-    are_codes = (known == np.rint(known)).all()
-    if not are_codes or ((known == 0) | (known == 1)).all():
-        return
-    warn_once(
-        mixture,
-        "codes",
-        f"X has values other than 0 and 1, from {known.min():.4g} to "
-        f"{known.max():.4g}. Values above binarize=0.0, "
-        f"{(known > 0).mean():.0%} of all, count as 1, and other values as 0. If "
-        "this is intended, pass X > 0. Otherwise set a threshold, such as "
-        "binarize=1.5 for answers coded 1 and 2, or use OneHotEncoder for more "
-        "than two categories.",
-        UserWarning,
-    )
 
 
 class MultinomialMixtureParameters(Annealed, DiscreteMixtureParameters, total=False):

@@ -165,9 +165,18 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
 
     def _inspect_training_data(self, data, fresh):
         super()._inspect_training_data(data, fresh)
-        if fresh and self.pair_weight == "value":
-            most = ImplicitFactorizationModel.max_start_rows
-            _warn_of_weights(data.counted_sample(most).data)
+        if not fresh or self.pair_weight != "value":
+            return
+        values = data.counted_sample(ImplicitFactorizationModel.max_start_rows).data
+        values = values[values != 0]
+        mean = float(values.mean(dtype=np.float64)) if len(values) else 1.0
+        if not 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:
+            warn(
+                "The stored numbers of X are taken as weights, with a mean of "
+                f"{mean:.3g}, but zero_weight suits weights with a mean of about 1. "
+                "Divide X by the mean, set pair_weight=1.0 if all pairs should have "
+                "the same weight, or set pair_weight to a function such as numpy.log1p."
+            )
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
@@ -316,17 +325,3 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         posteriors, entries = model.users_of_block(block, self._prepared(model))
         labels = np.arange(len(starts) - 1)
         return QueryUsers(posteriors[0], entries, labels, False, posteriors)
-
-
-def _warn_of_weights(values):
-    """Warn if the stored numbers seem to be ratings or counts instead of weights."""
-    values = values[values != 0]
-    mean = float(values.mean(dtype=np.float64)) if len(values) else 1.0
-    if 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:
-        return
-    warn(
-        f"The stored numbers of X are taken as weights, with a mean of {mean:.3g}, but "
-        "zero_weight suits weights with a mean of about 1. Divide X by the mean, set "
-        "pair_weight=1.0 if all pairs should have the same weight, or set pair_weight "
-        "to a function such as numpy.log1p."
-    )

@@ -9,7 +9,7 @@ from .._families._factorization import EntriesMixin, EntryStatistics
 from .._simd.room import empty, zeros
 from .._simd.special import sort_by_column
 from .._utils._csr import is_plain
-from .._utils._linalg import entries_of_rows, sparse_rows
+from .._utils._linalg import canonical, entries_of_rows, sparse_rows
 from .._utils._validation import LARGEST_WEIGHT, check_values
 from ..model import Stopped
 from . import _kernels
@@ -105,8 +105,7 @@ def read_pairs(X, rows, weight_of, target_of):
     """
     starts, items, values = entries_of_rows(X, rows)
     if not is_plain(starts, np.ascontiguousarray(items), X.shape[1]):
-        block = sparse_rows(X, rows).astype(np.float64)  # a sum may not fit X.dtype
-        block.sum_duplicates()
+        block = canonical(sparse_rows(X, rows), np.float64)
         starts, items, values = block.indptr, block.indices, block.data
     if not values.all():
         known = values != 0

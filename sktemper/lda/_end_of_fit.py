@@ -50,11 +50,10 @@ def topics_are_copies(estimator, run):
         return None
     # cheaper merges, as of small topics, may precede those of the copies
     while copies:
-        n_before = len(merged)
-        n_left = n_before - len({j for _, j in copies})
+        n_left = len(merged) - len({j for _, j in copies})
         groups = groups_of_topics(tokens, topics.prior.T, n_left)
-        merged = sum_groups(tokens, groups)
-        copies = near_copies(merged) if len(merged) < n_before else None
+        before, merged = merged, sum_groups(tokens, groups)
+        copies = near_copies(merged) if len(merged) < len(before) else None
     remedy = f"lower n_components, or call merge_topics({len(merged)})"
     return (
         "Topics that are near copies: "
@@ -110,18 +109,15 @@ def _start_beside_the_critical_temperatures(run):
         return None
     start = schedule.at(Clock(total=len(run.train)))
     if start > FAR_TOO_HOT * critical[0]:
-        return (
-            f"The fit began at temperature {start:.3g}; above {critical[0]:.3g}, the "
-            "first critical temperature of the data, all topics become equal. Leave "
-            "the start of the schedule at 'auto'."
-        )
-    if start < min(critical[-1], plan.start()):
-        return (
-            f"The fit began at temperature {start:.3g}; below {critical[-1]:.3g}, the "
-            "last critical temperature of the data, nothing was annealed. Leave the "
-            "start of the schedule at 'auto'."
-        )
-    return None
+        found = f"above {critical[0]:.3g}, the first", "all topics become equal"
+    elif start < min(critical[-1], plan.start()):
+        found = f"below {critical[-1]:.3g}, the last", "nothing was annealed"
+    else:
+        return None
+    return (
+        f"The fit began at temperature {start:.3g}; {found[0]} critical temperature of "
+        f"the data, {found[1]}. Leave the start of the schedule at 'auto'."
+    )
 
 
 #: The checks, in the order of their warnings.

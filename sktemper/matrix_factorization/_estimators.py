@@ -181,8 +181,18 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
 
     def _inspect_training_data(self, data, fresh):
         super()._inspect_training_data(data, fresh)
-        most = MatrixFactorizationModel.max_start_rows
-        _warn_of_zeros(data.counted_sample(most))
+        X = data.counted_sample(MatrixFactorizationModel.max_start_rows)
+        size, values = X.shape[0] * X.shape[1], X.data if sparse.issparse(X) else X
+        if values.size < size or np.isnan(values).any():
+            return
+        n_zeros = size - np.count_nonzero(values)
+        if n_zeros >= MANY_ZEROS * size:
+            warn(
+                f"{n_zeros / size:.0%} of X are zeros and none is missing: zeros are "
+                "taken as ratings of 0. Let NaN stand for what was not rated (do not "
+                "fill it with 0), or pass a sparse matrix of the ratings, such as "
+                "sktemper.datasets.ratings_matrix makes; its stored zeros are ratings."
+            )
 
     def _check_enough(self, data):
         if not any(map(_has_ratings, data.validated)):
@@ -330,12 +340,9 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         check_flag(return_std, "return_std")
         check_flag(by_position, "by_position")
         posteriors = self._fitted_users()
-        users, items = (
-            self._index(kind, not by_position).positions(labels)
-            for kind, labels in zip(
-                ("user", "item"), columns_of_pairs(pairs), strict=True
-            )
-        )
+        users, items = columns_of_pairs(pairs)
+        users = self._index("user", not by_position).positions(users)
+        items = self._index("item", not by_position).positions(items)
         model = self._fitted_model()
         mean, std = model.expected_of_pairs(
             users, items, posteriors, self._prepared(model), return_std
@@ -571,23 +578,6 @@ def _log_shares(state):
 
 def _has_ratings(X):
     return bool(X.nnz if sparse.issparse(X) else (~np.isnan(X)).any())
-
-
-def _warn_of_zeros(X):
-    """Warn of a full matrix in which zeros seem to mean missing ratings."""
-    size = X.shape[0] * X.shape[1]
-    values = X.data if sparse.issparse(X) else X
-    if values.size < size or np.isnan(values).any():
-        return
-    n_zeros = size - np.count_nonzero(values)
-    if n_zeros < MANY_ZEROS * size:
-        return
-    warn(
-        f"{n_zeros / size:.0%} of X are zeros and none is missing: zeros are taken as "
-        "ratings of 0. Let NaN stand for what was not rated (do not fill it with 0), "
-        "or pass a sparse matrix of the ratings, such as "
-        "sktemper.datasets.ratings_matrix makes; its stored zeros are ratings."
-    )
 
 
 class MatrixFactorizationParameters(Training, total=False):

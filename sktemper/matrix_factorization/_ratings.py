@@ -53,18 +53,11 @@ class UserNoise(NamedTuple):
 
     def bounds(self, shape, power):
         """Return power E log p(t) - E log q(t), where p is Gamma(shape, shape)."""
-        log_means, means = self.log_means(), self.means
-        log_prior = (
-            shape * math.log(shape)
-            - gammaln(shape)
-            + (shape - 1) * log_means
-            - shape * means
-        )
+        known = shape * math.log(shape) - gammaln(shape)
+        log_prior = known + (shape - 1) * self.log_means() - shape * self.means
+        shapes, rates = self
         entropies = (
-            self.shapes
-            - np.log(self.rates)
-            + gammaln(self.shapes)
-            + (1 - self.shapes) * psi(self.shapes)
+            shapes - np.log(rates) + gammaln(shapes) + (1 - shapes) * psi(shapes)
         )
         return power * log_prior + entropies
 

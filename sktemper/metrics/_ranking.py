@@ -259,7 +259,15 @@ def _values(scores, X_test, X_seen, relevant, wanted):
         raise ValueError("measures is empty: name at least one, such as 'ndcg@100'.")
     held_out = _pattern(X_test, "X_test", relevant)
     n_users, n_items = held_out.shape
-    _warn_of_long_lists(wanted, n_items)
+    # measures that do not depend on the ranking
+    longest = [k for kind, k in wanted if kind != "ndcg" and k >= n_items]
+    if longest:
+        warn(
+            f"k={max(longest)} shows all of the {n_items} items: for any scores, "
+            "recall is then 1 and precision the share of relevant items. Use a "
+            "smaller k.",
+            UndefinedMetricWarning,
+        )
     seen = None if X_seen is None else _pattern(X_seen, "X_seen")
     if seen is not None:
         check_same_rows(X_test=X_test, X_seen=X_seen)
@@ -283,18 +291,6 @@ def _values(scores, X_test, X_seen, relevant, wanted):
             block, relevant_of.row, relevant_of.col, wanted
         )
     return values
-
-
-def _warn_of_long_lists(wanted, n_items):
-    """Warn of measures whose k is so large that they do not depend on the ranking."""
-    longest = [k for kind, k in wanted if kind != "ndcg" and k >= n_items]
-    if longest:
-        warn(
-            f"k={max(longest)} shows all of the {n_items} items: for any scores, "
-            "recall is then 1 and precision the share of relevant items. Use a "
-            "smaller k.",
-            UndefinedMetricWarning,
-        )
 
 
 def _pattern(X, name, least=None):

@@ -56,7 +56,7 @@ WITHOUT_ROW = {
     "_similarity": "topics that sampling changes; test_topic_regression",
     "Cells.of_rows": "unknown covariates; test_covariates",
     "seeded_prior": "seeds that are no words; test_known_components",
-    "_warn_of_long_lists": "k of metrics; test_silent_mistakes",
+    "_values": "k of metrics; test_silent_mistakes",
     "class_outcomes": "outcomes that are not normal; test_class_outcomes",
     "RecommenderMixin._inspect_training_data": "entries; test_silent_mistakes",
     "_warn_of_unknown": "unknown categories; test_mixed_mixture",

@@ -483,7 +483,7 @@ def scaled_counts(random, case):
     return AnnealedLDA(6, random_state=0).fit(given).score(X)
 
 
-@warned("other than 0 and 1", "_warn_of_codes")
+@warned("other than 0 and 1", "TemperedBernoulliMixture._inspect_training_data")
 def codes(random, case):
     X, y = _profiles(random)
     X = X if case == "sound" else X + 1
@@ -491,7 +491,7 @@ def codes(random, case):
     return agreement(mixture.set_params(binarize=1.5 * (case == "remedy")), X, y)
 
 
-@warned("are taken as weights", "_warn_of_weights")
+@warned("are taken as weights", "ImplicitFactorization._inspect_training_data")
 def heavy_pairs(random, case):
     affinity = random.normal(size=(120, 2)) @ random.normal(size=(2, 15))
     X = sparse.csr_array(random.poisson(np.exp(affinity - 1.0)).astype(float))
@@ -502,7 +502,10 @@ def heavy_pairs(random, case):
     return np.corrcoef(scores.ravel(), affinity.ravel())[0, 1]
 
 
-@warned("are zeros and none is missing", "_warn_of_zeros")
+@warned(
+    "are zeros and none is missing",
+    "TemperedMatrixFactorization._inspect_training_data",
+)
 def zeros_for_gaps(random, case):
     users, items = random.normal(size=(120, 2)), random.normal(size=(2, 15))
     full = np.clip(
