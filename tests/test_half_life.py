@@ -13,7 +13,6 @@ import pytest
 from fits import fitted_model
 from registry import ROWS
 from scipy import sparse
-from scipy.integrate import quad
 from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedBernoulliMixture, TemperedLDA
@@ -119,21 +118,6 @@ def test_early_rows_count_less_until_the_sum_of_weights_is_constant(
         assert weight.sum() == pytest.approx(40 * decayed.sum(), rel=1e-5)
     if half_life == 1e9:
         assert weight.sum() == pytest.approx(len(X) * 11 / 20, rel=1e-5)
-
-
-@pytest.mark.parametrize("fit_forgets", [True, False])
-def test_rows_of_a_fit_count_as_if_they_had_been_a_stream(fit_forgets):
-    X = (np.random.default_rng(0).random((1000, 3)) < 0.5).astype(float)
-    mixture = TemperedBernoulliMixture(1, tempering=None, renewals=None, random_state=0)
-    mixture.set_params(half_life=100 if fit_forgets else None).fit(X)
-    learned(mixture.set_params(half_life=100), X[:400], chunk=50)
-    size, kept = quad(lambda age: 2 ** (-age / 100), 0, 1000)[0], 2**-0.5
-    sums = size * X.mean(axis=0)
-    for start in range(0, 400, 50):
-        before, size = size, kept * size + 50
-        sums = kept * before / size * sums + X[start : start + 50].sum(axis=0)
-    found = mixture.concentration_[0] - 1.0  # without the prior
-    np.testing.assert_allclose(found[:, 0], sums, rtol=1e-5)
 
 
 def test_a_batch_represents_the_weights_of_its_rows(stream):
