@@ -57,7 +57,6 @@ def portable_copy(estimator, results=(), **parameters):
 def install_results(estimator, other):
     """Replace the results by those of another estimator, all at once."""
     own = _other_attributes(estimator)
-    results = {k: v for k, v in vars(other).items() if k not in own}
-    results.pop("_result_names", None)
+    names = vars(other).keys() - own.keys() - {"_result_names"}
     # one assignment, so that two threads never leave parts of two fits
-    estimator.__dict__ = own | results | {"_result_names": frozenset(results)}
+    estimator.__dict__ = vars(other) | own | {"_result_names": frozenset(names)}

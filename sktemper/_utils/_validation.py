@@ -68,7 +68,7 @@ def check_values(X, dtype, name="X", training=False):
     if values.size == 0 or values.dtype.kind not in "iuf":
         return
     limit = largest_value(dtype)
-    least, largest = (f.reduce(values, axis=None) for f in (np.fmin, np.fmax))
+    least, largest = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
     top = max(float(largest), -float(least))
     if not (top > limit or (training and 0 < top < 1 / limit)):
         return  # also if all values are NaN
@@ -310,7 +310,7 @@ def _are_finite(values, from_zero):
     if not values.size:
         return True
     # if a value is NaN, so are both, and all comparisons are False
-    least, largest = (f.reduce(values, axis=None) for f in (np.minimum, np.maximum))
+    least, largest = np.minimum.reduce(values, None), np.maximum.reduce(values, None)
     return bool((least >= 0 if from_zero else least > -np.inf) and largest < np.inf)
 
 
