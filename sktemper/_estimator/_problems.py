@@ -52,7 +52,9 @@ class ReadyModel:
     def model(self, estimator, state):
         """Return the model of a fit."""
         given = _settings_of(estimator, state)
-        return self._model.result(lambda *_: estimator._new_model(), *given)
+        model = self._model.result(lambda *_: estimator._new_model(), *given)
+        model.stop[0] = 0  # a second Ctrl-C may have come before the end of a pool
+        return model
 
     def keep(self, model, estimator, state):
         """Keep the model of a fit that has ended, without what it knows of the data."""
