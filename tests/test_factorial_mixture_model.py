@@ -199,9 +199,9 @@ def test_many_features_of_samples_that_miss_values(dtype, rtol, k):
 
 
 def test_starts_from_some_of_many_rows_use_their_weights():
-    X, model, _ = problem(n=20_000, d=3)
+    X, model, _ = problem(n=40_000, d=3)
     model.noise_variance = model.component_variance = None
-    weight = np.random.default_rng(0).random(20_000) * (np.abs(X[:, 0]) > 1)
+    weight = np.random.default_rng(0).random(40_000) * (np.abs(X[:, 0]) > 1)
     found = model.initial_hyper(X, weight)
     expected = model.initial_hyper(X[::2], weight[::2])
     assert found[:2] == pytest.approx(expected[:2])

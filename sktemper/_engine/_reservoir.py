@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri
 
+from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._validation import checked_weights
 
 # -- prevalence of components, and scores, along a stream, in a table of bounded size
@@ -109,7 +111,7 @@ TESTS_OF_MEAN = 20
 #: Least number of scored rows for the decision about a challenger.
 FEWEST_DECIDING = 200
 #: A challenger's early win or loss needs a mean gain of this number of standard errors.
-CLEARLY = 2.0
+CLEARLY = ndtri(1.0 - FALSE_ALARM_RATE / 2.0)
 #: Largest number of rows before the first renewal; the fourth has a full memory.
 FIRST_RENEWAL = 1250
 #: Largest number of records of renewals, and of records of alarms.

@@ -15,9 +15,8 @@ from .._utils._budgets import ROWS_COMPARED, VALUES_AT_ONCE, VALUES_KEPT, within
 from .._utils._validation import checked_floats
 from . import _kernels
 
-#: Least learned noise variance, relative to the component variance, and least distance
-#: of learned inclusion probabilities from 0 and 1.
-LEAST_NOISE, LEAST_INCLUSION = 1e-9, 1e-6
+#: Least distance of learned inclusion probabilities from 0 and 1.
+LEAST_INCLUSION = 1e-6
 
 
 # -- values of a factorial mixture: samples, priors, components and statistics ---------

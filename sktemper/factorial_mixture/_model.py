@@ -15,12 +15,12 @@ from .._families._ascent import KernelAscent, ascent_of
 from .._families._family import VALUES_OF_BLOCK, FixedLogC, NaturalModel, rate_to_zero
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
+from .._utils._validation import ROUNDING
 from . import _kernels
 from ._births import replace_components
 from ._inference import (
     LARGEST_VALUES,
     LEAST_INCLUSION,
-    LEAST_NOISE,
     Components,
     Couplings,
     FeatureStatistics,
@@ -75,7 +75,7 @@ class FactorialAscent(KernelAscent):
         has_local, nu = self.local is not None, self.local
         if not has_local:
             nu = np.empty((len(self._values), model.n_components), dtype=model.dtype)
-        least = LEAST_NOISE * variance, LEAST_INCLUSION
+        least = ROUNDING * variance, LEAST_INCLUSION
         *results, has_local = _kernels.ascent(
             self._values,
             self.block.squares,
@@ -362,7 +362,7 @@ class FactorialMixtureModel(FixedLogC, NaturalModel):
         inclusion = (1 - rate) * hyper.inclusion_probability
         inclusion += rate * learned.inclusion_probability
         if self.learn_noise_variance:
-            noise = max(noise, LEAST_NOISE * hyper.component_variance)
+            noise = max(noise, ROUNDING * hyper.component_variance)
         if self.learn_inclusion_probability:
             inclusion = np.clip(inclusion, LEAST_INCLUSION, 1 - LEAST_INCLUSION)
         return hyper._replace(noise_variance=noise, inclusion_probability=inclusion)
