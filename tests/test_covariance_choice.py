@@ -64,24 +64,19 @@ def test_rows_may_have_missing_values():
     mixture = fitted(X)
     assert mixture.covariance_type_ == "spherical"
     assert adjusted_rand_score(labels, mixture.labels_) > 0.9
-    explicit = fitted(X, covariance_type="spherical")
-    assert mixture.lower_bound_ == explicit.lower_bound_
+    assert mixture.lower_bound_ == fitted(X, covariance_type="spherical").lower_bound_
 
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("random_state", [3, "generator"])
-def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
+@pytest.mark.parametrize("seed", [lambda: 3, lambda: np.random.RandomState(5)])
+def test_the_fit_is_that_of_the_chosen_type(seed, weighted):
     X, _ = clusters("diag")
     weight = np.arange(len(X)) % 3.0 if weighted else None
 
     def fit(covariance_type):
-        random = random_state
-        if random == "generator":
-            random = np.random.RandomState(5)
-        mixture = AnnealedGaussianMixture(
-            4, covariance_type=covariance_type, moves=FEW, random_state=random
-        )
+        given = {"covariance_type": covariance_type, "random_state": seed()}
+        mixture = AnnealedGaussianMixture(4, moves=FEW, **given)
         return mixture.fit(X, sample_weight=weight)
 
     auto, told = fit("auto"), fit("diag")
@@ -92,6 +87,7 @@ def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
         np.testing.assert_array_equal(
             getattr(auto, name), values[..., None] * np.eye(3)
         )
+    np.testing.assert_array_equal(_mixtures._full_covariances(auto), auto.covariances_)
 
 
 def type_chosen_by(estimator, X, weight=None):
@@ -358,8 +354,3 @@ def test_a_new_fit_chooses_again_and_an_error_leaves_the_old_fit(diagonal):
     assert mixture.covariance_type_ == "spherical"
     told = mixture.set_params(covariance_type="full").fit(X)
     assert told.covariance_type_ == "full"
-
-
-def test_ellipses_of_the_chosen_type(diagonal):
-    drawn = _mixtures._full_covariances(diagonal[1])
-    np.testing.assert_array_equal(drawn, diagonal[1].covariances_)

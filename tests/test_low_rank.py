@@ -39,7 +39,6 @@ def fitted():
         (1500, 151, 7),
         (400, 500, 4),
         (800, 200, 1),
-        (480, 60, 4),
         pytest.param(2000, 1000, 8, marks=pytest.mark.deep),
     ],
 )
@@ -55,9 +54,8 @@ def test_wide_correlated_clusters_are_found_by_defaults(
 
 @pytest.mark.parametrize(("mixing", "kind"), [(0, "spherical"), (1, "low_rank")])
 def test_correlated_columns_are_not_spherical(mixing, kind, monkeypatch):
-    evidence = {"diag": -1e9, "spherical": 1e9}
     monkeypatch.setattr(
-        _choice._Comparison, "compared", lambda _, kind, *given: (evidence[kind], 2)
+        _choice._Comparison, "compared", lambda _, kind, *given: (kind[0] == "s", 2)
     )
     X = np.random.default_rng(0).normal(size=(300, 40))
     X[:, :9] += mixing * X[:, 9:10]

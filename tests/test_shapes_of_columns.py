@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from scipy.stats import skewnorm
 from sklearn.metrics import adjusted_rand_score
+from sktemper.mixed_mixture._shapes import has_modes, shape_of
 
 from sktemper import AnnealedMixedMixture
+from sktemper._estimator._shapes import second_class_gain, shape_of
 from sktemper._utils._values import Values
 from sktemper.mixed_mixture._columns import describe
 from sktemper.mixed_mixture._model import MixedMixtureModel
-from sktemper.mixed_mixture._shapes import has_modes, shape_of
 
 SHAPES = {
     "normal": (lambda r, n: r.normal(10.0, 2.0, n), "gaussian"),
@@ -214,8 +215,6 @@ def test_the_unit_of_a_column_multiplies_the_integrals_of_its_powers(kind):
 
 def test_the_gain_of_a_second_class_follows_the_divergence():
     """It is the divergence from the normal distribution where both are close."""
-    from sktemper.mixed_mixture._shapes import second_class_gain
-
     law = skewnorm(1.2)
     x = np.linspace(-6.0, 8.0, 4001)
     weight = law.pdf(x) * (x[1] - x[0])

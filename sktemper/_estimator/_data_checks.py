@@ -69,7 +69,7 @@ def warn_of_columns(estimator, n_columns, faults):
 def check_columns(self, data):
     """Warn of columns of numbers without values, of identifiers, and of copies."""
     seen, faults = set(), []
-    for label, numbers in _labelled_columns(data, self._names()):
+    for label, numbers in labelled_columns(data, self._names()):
         fault = fault_of(numbers, seen)
         if fault is None and np.nanmin(numbers) == np.nanmax(numbers):
             fault = ONE_VALUE
@@ -79,7 +79,7 @@ def check_columns(self, data):
 
 def check_first_columns(self, data):
     """Raise if a column of the first chunk of a stream has no values."""
-    for label, numbers in _labelled_columns(data, self._names()):
+    for label, numbers in labelled_columns(data, self._names()):
         if np.isnan(numbers).all():
             raise ValueError(
                 f"{label} has only missing values (NaN): leave it out, or start with "
@@ -87,7 +87,7 @@ def check_first_columns(self, data):
             )
 
 
-def _labelled_columns(data, names):
+def labelled_columns(data, names):
     """Yield labels of columns of arrays for messages, and the columns, one at a time.
 
     Data are never copied whole.

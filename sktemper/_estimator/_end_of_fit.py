@@ -129,8 +129,9 @@ MOST_TOTALS = 3
 def warn_of_the_end(estimator, run):
     if run.state.progress.steps == 0:  # max_iter=0: the result is the start
         return
-    # advice on the components would be wrong where weights are the fault
-    own = () if "weights" in estimator._warned else estimator._end_of_fit_checks
+    # advice on the components would be wrong where weights or kinds are the fault
+    others = estimator._warned.keys() & {"weights", "kinds"}
+    own = () if others else estimator._end_of_fit_checks
     if not is_above_one(estimator):
         estimator._warned.clear()
     for check in (*END_OF_FIT_CHECKS, *own):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._estimator._shapes import is_density
 from .._families._births import USED, Search
 from .._utils._evidence import least_gain
 from .._utils._notices import listed
@@ -29,12 +30,6 @@ NEAR, LEAST_WIDER, MOST_WIDER, LEAST_PAIRED = 0.5, 1.5, 8.0, 4
 #: A component is narrow in a column if its variance is below this multiple of
 #: `reg_covar`, which is part of this variance.
 NARROW = 10.0
-#: Least share of the rows with the same value of a column in which components are
-#: narrow because they have a single value.
-LEAST_ATOM = 0.05
-#: A value is a frequent one if it is at least this many times as frequent as the second
-#: of its column, or one of two.
-MOST_FREQUENT = 5.0
 #: Components are blurred by `reg_covar` only in a column whose variance is below this
 #: multiple of it.  If it is larger, a narrow component contains copies of a few rows.
 BLURRED = 1e4
@@ -47,17 +42,14 @@ FREQUENT_VALUES = (
     "All {n_components} components are in use, and no Gaussian describes the frequent "
     "values of columns: {columns}. More components would only imitate them. {mixed}"
 )
-BINARY = (
-    "All columns of X consist of 0 and 1, which no Gaussian describes. Use "
-    "AnnealedBernoulliMixture."
+DISCRETE = (
+    "Columns of X have few or frequent values, as options and counts do, which no "
+    "Gaussian describes: {columns}. Use AnnealedMixedMixture, with 0/1 columns of one "
+    "variable as one categorical column, or AnnealedBernoulliMixture if all are 0/1."
 )
 MIXED = (
     "Leave these columns out, or use AnnealedMixedMixture, with 0/1 columns of one "
     "variable as one categorical column."
-)
-SUBSPACES = (
-    "Columns are correlated within components: a Gaussian mixture of "
-    'covariance_type="low_rank" may describe clusters better.'
 )
 UNITS = (
     "reg_covar={reg_covar:.3g} is added to variances of columns that are small beside "
@@ -65,14 +57,8 @@ UNITS = (
     "lower reg_covar."
 )
 CORRELATED = (
-    "All {n_components} components are in use, but columns are correlated within "
-    "components, and more components would only imitate these correlations. Use "
-    'covariance_type="full", or "low_rank" if there are many columns.'
-)
-WIDE = (
-    "Columns are correlated within components, which {kind} covariances do not "
-    "describe, and X has too many columns for full ones. Components may thus be parts "
-    "of clusters: use {remedy} instead."
+    "Columns are correlated within components, which their covariances do not "
+    "describe, so that components may be parts of clusters: use {remedy} instead."
 )
 HEAVY_TAILS = (
     "Most rows are in components that have a centre in common and differ in width: "
@@ -93,7 +79,7 @@ OTHER_PRIORS = (
 )
 
 
-def advice(model, other, state, X, sample_weight, names, remedy, narrow):
+def advice(model, other, state, X, sample_weight, names, remedy):
     """Return the message of a warning about the number of components, or None.
 
     Parameters
@@ -108,8 +94,6 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
         Names or indices of the columns.
     remedy : str or None
         What describes many correlated columns; None if the fit compared it.
-    narrow : str or None
-        Message about narrow components, which may be parts of wide clusters.
 
     Returns
     -------
@@ -127,13 +111,8 @@ def advice(model, other, state, X, sample_weight, names, remedy, narrow):
     shares = shares.astype(np.float64)
     used, labels = weight @ shares >= USED, shares.argmax(axis=1)
     is_wide = remedy and "full" not in candidates(*X.shape)
-    if (is_wide or narrow) and are_correlated(model, X, labels, weight):
-        if narrow:
-            return narrow.replace(MIXED, SUBSPACES)
-        kind = "diagonal" if model.covariance.n_kept > 1 else "spherical"
-        return WIDE.format(kind=kind, remedy=remedy)
-    if narrow is not None:
-        return narrow
+    if is_wide and are_correlated(model, X, labels, weight):
+        return CORRELATED.format(remedy=remedy)
     if have_heavy_tails(X, labels, weight):
         return HEAVY_TAILS
     gains = gains_of_logarithms(X, labels, weight)
@@ -161,13 +140,13 @@ def _about_splits(model, gains, X, labels, weight, names):
     gain, message, values = gains.max(initial=0.0), MORE_COMPONENTS, {}
     if gain <= least_gain(weight.sum()):
         return None
-    columns = frequent_values(X, names)
+    columns = discrete_columns(zip(names, X.T, strict=True))
     if columns:
         message, values = FREQUENT_VALUES, {"columns": listed(columns), "mixed": MIXED}
     elif not (model.covariance.products or has_gaps(X)):
         correlations = gain_of_correlations(X, labels, weight)
         if correlations > LEAST_RATIO * np.maximum(gains, 0.0).sum():
-            message = CORRELATED
+            message, values = CORRELATED, {"remedy": 'covariance_type="full"'}
     return message.format(n_components=model.n_components, gain=gain, **values)
 
 
@@ -271,54 +250,47 @@ def narrow_columns(X, variances, reg_covar, names):
     message : str or None
     """
     X = X[:: -(-len(X) // ENOUGH_ROWS)]
-    atoms, blurred = [], []
-    for j in np.flatnonzero(variances < NARROW * reg_covar):
-        values, counts = _counted(X[:, j])
-        if len(values) < 2:
+    narrow, blurred = np.flatnonzero(variances < NARROW * reg_covar), []
+    for j in narrow:
+        if len(_counted(X[:, j])[0]) < 2:
             continue
         variance = np.nanvar(X[:, j].astype(np.float64))
         if variance < BLURRED * reg_covar[j]:
             blurred.append(f"{names[j]} (variance {variance:.3g})")
-        elif counts.max() >= LEAST_ATOM * counts.sum():
-            atoms.append(_most_frequent(names[j], values, counts))
     if blurred:  # whose components are narrow in any case
         return UNITS.format(columns=listed(blurred), reg_covar=reg_covar.max())
+    atoms = discrete_columns((names[j], X[:, j]) for j in narrow)
     if atoms:
         return ATOMS.format(columns=listed(atoms), mixed=MIXED)
     return None
 
 
-def about_binary_data(X):
-    """Return the message of a warning about columns of 0 and 1, or None."""
-    X = X[:: -(-len(X) // ENOUGH_ROWS)]
-    first = np.nan_to_num(X[0])
-    if ((first != 0) & (first != 1)).any():
-        return None
-    is_binary = all(_counted(column)[0].tolist() == [0.0, 1.0] for column in X.T)
-    return BINARY if is_binary else None
+def about_discrete_columns(columns, n_columns):
+    """Return the message of a warning before a fit, or None.
 
-
-def frequent_values(X, names):
-    """Return texts about columns with frequent values.
-
-    Such columns have two values, as 0/1 columns, or one value that is far more frequent
-    than all others, such as zero.
+    The values of at least half of the columns, pairs of a label and numbers, are few or
+    frequent.
     """
-    columns = []
-    for j, name in enumerate(names):
-        values, counts = _counted(X[:, j])
-        if len(values) < 2:
-            continue
-        second, first = np.partition(counts, -2)[-2:]
-        is_share = first >= LEAST_ATOM * counts.sum()
-        if is_share and (len(values) == 2 or first >= MOST_FREQUENT * second):
-            columns.append(_most_frequent(name, values, counts))
-    return columns
+    found = discrete_columns(columns)
+    if 2 * len(found) < n_columns:
+        return None
+    return DISCRETE.format(columns=listed(found))
+
+
+def discrete_columns(columns):
+    """Return texts about labelled columns whose values are no density."""
+    found = []
+    for label, numbers in columns:
+        values, counts = _counted(numbers[:: -(-len(numbers) // ENOUGH_ROWS)])
+        if len(values) > 1 and not is_density(values, counts):
+            found.append(_most_frequent(label, values, counts))
+    return found
 
 
 def _counted(column):
     column = column.astype(np.float64)
-    return np.unique(column[~np.isnan(column)], return_counts=True)
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    return values, counts.astype(np.float64)
 
 
 def _most_frequent(name, values, counts):

@@ -17,7 +17,11 @@ from .._engine._data import QUIETLY, Source, matrices_of, with_weight
 from .._estimator._choices import choices_of, choose
 from .._estimator._conditional import component_scores, conditional
 from .._estimator._constructors import Annealed, Streaming
-from .._estimator._data_checks import check_columns, check_first_columns
+from .._estimator._data_checks import (
+    check_columns,
+    check_first_columns,
+    labelled_columns,
+)
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin, check_enough_samples
 from .._estimator._problems import validated_weight
@@ -36,14 +40,14 @@ from .._utils._budgets import ROWS_AT_ONCE, TERMS_ALONE
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
-from .._utils._notices import log, warn
+from .._utils._notices import log, warn, warn_once
 from .._utils._typing import ArrayLike, Float, Int, Statistic
 from .._utils._validation import check_numbers, check_values
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._advice import NARROW, about_binary_data, advice, narrow_columns
+from ._advice import NARROW, about_discrete_columns, advice, narrow_columns
 from ._choice import chosen_scores, chosen_type
 from ._gaps import GappedRows
 from ._low_rank import LowRankMixtureModel, Subspace, settings_of_scores
@@ -175,6 +179,10 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             )
         check_enough_samples(self, data)
         check_columns(self, data)
+        columns = labelled_columns(data, self._names())
+        message = about_discrete_columns(columns, self.n_features_in_)
+        if message is not None:
+            warn_once(self, "kinds", message, UserWarning)
         is_full = self.covariance_type in ("full", "auto") and not _is_choice(self)
         n_rows = len(data if data.weight is None else np.flatnonzero(data.weight))
         if is_full and self.n_features_in_ > n_rows:
@@ -234,14 +242,11 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         return model
 
     def _advice(self, problem, state):
-        """Return a warning about the data, the components or the priors, or None."""
+        """Return a warning about the components or the priors, or None."""
         message = super()._advice(problem, state)
-        message = message or about_binary_data(problem.counted_sample[0])
-        if message is not None:
+        message = message or _about_narrow_columns(self, problem, state)
+        if message or state.moves is None or not state.moves.n_proposed:
             return message
-        narrow = _about_narrow_columns(self, problem, state)
-        if state.moves is None or not state.moves.n_proposed:
-            return narrow
         model, (X, weight) = problem.model, problem.counted_sample
         other = _with_learned_priors(self, model)
         remedy = 'covariance_type="low_rank"'
@@ -249,7 +254,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             remedy = f"AnnealedGaussianMixture({remedy})"
         elif _is_choice(self):  # the fit compared it
             remedy = None
-        return advice(model, other, state, X, weight, self._names(), remedy, narrow)
+        return advice(model, other, state, X, weight, self._names(), remedy)
 
     # -- what users call ---------------------------------------------------------------
     @completed_by(MixtureMixin._draw_components)

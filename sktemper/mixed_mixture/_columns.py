@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._estimator._shapes import FEW_VALUES, LEAST_ROWS, shape_of
 from .._utils._cache import read_only
 from .._utils._dates import as_moment
 from .._utils._frames import is_polars
 from .._utils._values import INEXACT
-from ._shapes import FEW_VALUES, LEAST_ROWS, shape_of
 
 #: The kinds whose options are values, and those whose options are intervals.
 WITH_CATEGORIES, WITH_INTERVALS = ("categorical", "binary"), ("binned", "histogram")

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import adjusted_rand_score
 
@@ -300,17 +299,6 @@ def single_values(random, case):
     return agreement(_gaussian(8), X, y)
 
 
-@warned("Single values .*low_rank", "SUBSPACES")
-def pixels(random, case):
-    """Pixels of digits are correlated, and most pixels of margins are 0."""
-    X, y = load_digits(return_X_y=True)
-    rows = random.choice(len(X), 500, replace=False)
-    X = X[rows] + (random.normal(size=(500, 64)) if case == "sound" else 0.0)
-    kind = "low_rank" if case == "remedy" else "auto"
-    mixture = AnnealedGaussianMixture(12, covariance_type=kind, random_state=0)
-    return agreement(mixture, X, y[rows])
-
-
 @warned("AnnealedMixedMixture", "FREQUENT_VALUES", "ATOMS")
 def gifts(random, case):
     """Half of the gifts are zero."""
@@ -323,11 +311,14 @@ def gifts(random, case):
     return agreement(_gaussian(8 if case == "sound" else 3), X, y)
 
 
-@warned("AnnealedBernoulliMixture", "BINARY")
-def ones_and_zeros(random, case):
+@warned("few or frequent values, .*AnnealedMixedMixture", "DISCRETE")
+def discrete_columns(random, case):
+    """0/1 columns, or these and counts."""
     X, y = _profiles(random, 300, 15)
+    if random.random() < 0.5:
+        X[:, :8] = random.poisson(random.gamma(1.0, 2.0, (3, 8))[y])
     if case == "remedy":
-        return agreement(AnnealedBernoulliMixture(8, random_state=0), X, y)
+        return agreement(AnnealedMixedMixture(8, random_state=0), X, y)
     X = X + (0.1 * random.normal(size=X.shape) if case == "sound" else 0.0)
     return agreement(_gaussian(8), X, y)
 
@@ -340,7 +331,7 @@ def correlated_columns(random, case):
     return agreement(_gaussian(6, "full" if case == "remedy" else "diag"), X, y)
 
 
-@warned('covariance_type="low_rank"', "WIDE")
+@warned('covariance_type="low_rank"', "CORRELATED")
 def many_correlated_columns(random, case):
     y = random.integers(4, size=300)
     own, shared = random.normal(size=(2, 8, 160))

@@ -40,8 +40,7 @@ def shape_of(numbers, weight, only_numbers=False):
     numbers, weight = numbers[order], weight[order]
     if len(numbers) < 2:
         return "gaussian"
-    repeats = total > FEW_VALUES * len(numbers)
-    if (len(numbers) <= FEW_VALUES and repeats) or _has_atom(weight):
+    if not is_density(numbers, weight):
         return "histogram"
     limit = np.log1p(total)  # as the BIC's penalty of two parameters
     gain, is_flat = second_class_gain(numbers, weight)
@@ -58,6 +57,12 @@ def shape_of(numbers, weight, only_numbers=False):
     if is_normal or is_mixture or has_modes(numbers, weight):
         return "gaussian"
     return "histogram"
+
+
+def is_density(numbers, weight):
+    """Return whether distinct numbers are not few that repeat, and none is an atom."""
+    repeats = weight.sum() > FEW_VALUES * len(numbers)
+    return not ((len(numbers) <= FEW_VALUES and repeats) or _has_atom(weight))
 
 
 def _moments(numbers, weight):
