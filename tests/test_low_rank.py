@@ -212,11 +212,9 @@ def test_pickles_weights_and_float32(fitted):
     settings = dict(covariance_type="low_rank", random_state=0)
     small = TemperedGaussianMixture(4, **settings).fit(X.astype(np.float32))
     assert small.means_.dtype == small.covariances_.dtype == np.float32
-    weight = np.where(np.arange(len(X)) < 500, 2.0, 0.0)
-    weight[0] = 3.0
+    weight = np.append(np.tile([1, 2], 250), np.zeros(len(X) - 500, dtype=int))
     one = TemperedGaussianMixture(4, **settings).fit(X, sample_weight=weight)
-    two = np.repeat(X, weight.astype(int), axis=0)
-    two = TemperedGaussianMixture(4, **settings).fit(two)
+    two = TemperedGaussianMixture(4, **settings).fit(np.repeat(X, weight, axis=0))
     assert adjusted_rand_score(one.predict(X), two.predict(X)) == 1.0
     assert_allclose(one.lower_bound_, two.lower_bound_, rtol=1e-6)
     assert mixture.n_parameters_ < 160 * 161 // 2 + 4 * (64 + 64 * 65 // 2) + 200
