@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import skewnorm
 from sklearn.metrics import adjusted_rand_score
-from sktemper.mixed_mixture._shapes import has_modes, shape_of
 
 from sktemper import AnnealedMixedMixture
-from sktemper._estimator._shapes import second_class_gain, shape_of
+from sktemper._estimator._shapes import has_modes, second_class_gain, shape_of
 from sktemper._utils._values import Values
 from sktemper.mixed_mixture._columns import describe
 from sktemper.mixed_mixture._model import MixedMixtureModel
