@@ -1,6 +1,5 @@
 """Moves: proposals are fitted to a part of the rows, then tested on more rows."""
 
-import copy
 import functools
 import math
 import operator
@@ -13,7 +12,7 @@ import numpy as np
 
 from .._contract import Ascent, IllDefined, Stopped
 from .._utils._budgets import ROWS_SAMPLED
-from .._utils._cache import LastCall
+from .._utils._cache import LastCall, twin
 from .._utils._tasks import cancel
 from ..learning_rates import ConstantRate
 from ..moves import SAME_BOUND, Proposal
@@ -420,9 +419,7 @@ class _Trials:
         return self._last_part.result(taken, key, most)
 
     def _on(self, problem):
-        trials = copy.copy(self)
-        trials.problem = problem
-        return trials
+        return twin(self, problem=problem)
 
     def _reached(self, state, attempt, policy, best, is_screened):
         """Fit a trial and return its lower bound, see `of`."""

@@ -1,12 +1,12 @@
 """The state of a fit: parameters, progress, convergence, and the state of policies."""
 
-import copy
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils._cache import twin
 from ..schedules import Clock, Plan
 
 # -- the history of a fit: a table of steps and moves with a bounded number of rows ----
@@ -81,12 +81,8 @@ class History:
 
     def copied(self):
         """Return a copy that shares the rows, which never change."""
-        other = copy.copy(self)
-        for name in ("_steps", "_scores", "_moves"):
-            table = copy.copy(getattr(self, name))
-            table.rows = list(table.rows)
-            setattr(other, name, table)
-        return other
+        tables = {name: vars(self)[name] for name in ("_steps", "_scores", "_moves")}
+        return twin(self, **{k: twin(v, rows=[*v.rows]) for k, v in tables.items()})
 
     def append(self, *, ladder=None, probabilities=None, **row):
         """Add a step; columns not given are NaN."""
@@ -380,11 +376,8 @@ class State:
 
     def copied(self):
         """Return a copy with its own `progress`, `convergence` and `policies`."""
-        groups = (self.progress, self.convergence, self.policies)
-        progress, convergence, policies = map(copy.copy, groups)
-        return replace(
-            self, progress=progress, convergence=convergence, policies=policies
-        )
+        names = "progress", "convergence", "policies"
+        return twin(self, **{name: twin(vars(self)[name]) for name in names})
 
     def trial(self, globals_=None, hyper=None, seed=None):
         """Return a new state for a trial, with these parameters or the current ones."""

@@ -1,6 +1,5 @@
 """Mixtures of components that have conjugate priors."""
 
-import copy
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from scipy.special import logsumexp
 
 from .._contract import Ascent, ConjugateModel, IllDefined, LocalStep, Powers, Request
 from .._utils._budgets import ROWS_COMPARED
-from .._utils._cache import LastCall, forget
+from .._utils._cache import LastCall, forget, twin
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ._annealed import AnnealedChains
@@ -513,10 +512,9 @@ class MixtureModel(NaturalModel):
 
     def resized(self, n_components: int) -> Self:
         """Return the model with another number of components, and the same `stop`."""
-        model = copy.copy(self)
-        model.n_components = n_components
-        model.weights = type(self.weights)(n_components)
-        model.family = self.family.resized(n_components)
+        weights, family = type(self.weights)(n_components), self.family
+        parts = {"weights": weights, "family": family.resized(n_components)}
+        model = twin(self, n_components=n_components, **parts)
         forget(model)
         return model
 
@@ -588,9 +586,7 @@ class MixtureModel(NaturalModel):
         return self.optimum(block, weight * special.softmax(logs, axis=1), hyper, scale)
 
     def with_labels(self, labels) -> Self:
-        model = copy.copy(self)
-        model.known = labels
-        return model
+        return twin(self, known=labels)
 
     def complete_rows(self, X: DataLike, weight: np.ndarray, hyper: Any) -> Any:
         """Return rows without missing values, from which a start is computed.

@@ -1,4 +1,4 @@
-"""A cache of the last result of a function."""
+"""A cache of the last result of a function, and copies of objects that may have one."""
 
 import copy
 import operator
@@ -47,6 +47,13 @@ class LastCall:
 
     def has(self, result):
         return self._last is not None and self._last[1] is result
+
+
+def twin(owner, **changes):
+    """Return a shallow copy with changed attributes, which shares the others."""
+    other = object.__new__(type(owner))
+    vars(other).update(vars(owner) | changes)
+    return other
 
 
 def forget(owner):

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from ._arguments import is_number, refuse
+from ._cache import twin
 from ._typing import Owner
 
 if TYPE_CHECKING:
@@ -197,9 +198,7 @@ class Policy(BaseEstimator):
 
     def _with(self, **parameters):
         """Return a copy with other parameters; a subclass may have more of them."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self) | parameters)
-        return other
+        return twin(self, **parameters)
 
     def _called(self):
         return type(self).__name__

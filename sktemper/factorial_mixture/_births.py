@@ -1,6 +1,5 @@
 """Births of components, as proposals of moves."""
 
-import copy
 import warnings
 from functools import partial
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 
 from .._families._mixture import NEVER
+from .._utils._cache import twin
 from .._utils._linalg import nearest_rotation, tiled_matmul
 from ..model import IllDefined, Powers, Request
 from ._inference import Components, Couplings, Inference
@@ -204,8 +204,7 @@ def _reborn(model, globals_, hyper, block, random):
     of a sample, drawn in proportion to its square, or the difference between this
     sample and one of its nearest neighbours.
     """
-    larger = copy.copy(model)
-    larger.n_components += 1
+    larger = twin(model, n_components=model.n_components + 1)
     prior = hyper.inclusion_probability
     wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
     components = _add_component(model, globals_, hyper, block, random)

@@ -1,6 +1,5 @@
 """Families of Gaussian components: data, and the kernels of local steps."""
 
-import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from .._families._normal_wishart import (
     NormalWishartParts,
     Usual,
 )
+from .._utils._cache import twin
 from .._utils._linalg import tiled_matmul
 from . import _kernels
 
@@ -94,7 +94,7 @@ class GaussianFamily(NormalWishartFamily):
 
     def shift(self, origin, reg_covar=0.0, is_noisy=False):
         """Return the family in other coordinates, and with other noise."""
-        other = copy.copy(self)  # shares the caches
+        other = twin(self)  # shares the caches
         other._set(origin, reg_covar, is_noisy)
         return other
 
@@ -263,8 +263,7 @@ class GaussianFamily(NormalWishartFamily):
         """Return the family, rows and tables in float64, where distances are exact."""
         if self.dtype == np.float64:
             return self, block, tables
-        family = copy.copy(self)
-        family.dtype = np.dtype(np.float64)
+        family = twin(self, dtype=np.dtype(np.float64))
         both = map(np.ascontiguousarray, family._tables(tables.usual))
         tables = GaussianTables(*both, *tables[2:])
         return family, block.astype(np.float64), tables
@@ -334,10 +333,8 @@ class TiedFamily(GaussianFamily):
         return family.shift(self.origin, self.reg_covar)
 
     def resized(self, n_components):
-        other = copy.copy(self)
         kind = type(self.covariance)
-        other.covariance = kind(self.n_features, self.law, n_components)
-        return other
+        return twin(self, covariance=kind(self.n_features, self.law, n_components))
 
     def reordered(self, components, order):
         K, D = self.n_components, self.n_features
