@@ -23,6 +23,7 @@ from .._engine._passes import predictive_scores, run_pieces
 from .._engine._state import State
 from .._engine._stream import remember, run_stream
 from .._utils._arguments import Interval, WholeNumber
+from .._utils._cache import twin
 from .._utils._linalg import one_blas_thread
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, install_results, new_estimator
@@ -460,7 +461,7 @@ class TemperedEstimator(
 
     def _install(self, state, policies):
         """Set the attributes of a fit; `install_results` follows."""
-        state.choices = replace(choices_of(self), labels_and_bound=None)
+        state.choices = twin(choices_of(self), labels_and_bound=None)
         vars(self).pop("_begun", None)
         self.state_ = state
         self._loaded = False

@@ -1,7 +1,6 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 
 from .._utils._arguments import check_interval, is_integer, refuse
+from .._utils._cache import twin
 from .._utils._docstrings import completed_by
 from .._utils._frames import frame_of_rows, is_frame
 from .._utils._results import copy_fit, new_estimator
@@ -277,7 +277,7 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         if problem.row_weight is not None or known is not None:
             bound = problem.weighted_sum(bounds)
         bound = float(bound + model.global_bound(state.globals_, state.hyper))
-        state.choices = replace(state.choices, labels_and_bound=(labels, bound))
+        state.choices = twin(state.choices, labels_and_bound=(labels, bound))
 
     def _advice(self, problem, state):
         return rows_repeat(self, problem)
