@@ -1,6 +1,7 @@
 """Checks at the end of a fit of topics.  Each check returns a warning or None."""
 
 import numpy as np
+from scipy import sparse
 
 from .._estimator._choices import choices_of
 from .._estimator._end_of_fit import LARGEST_START_SHARE, is_above_one
@@ -146,11 +147,10 @@ def near_copies(topic_word):
     """
     n_features = topic_word.shape[1]
     n_words = min(N_WORDS, n_features)
-    has = np.zeros(topic_word.shape, dtype=np.float32)
     top = np.argpartition(topic_word, n_features - n_words, axis=1)[:, -n_words:]
-    np.put_along_axis(has, top, 1.0, axis=1)
-    seen = np.flatnonzero(has.any(axis=0))
-    common = has[:, seen] @ has[:, seen].T
+    parts = np.ones(top.size), top.ravel(), n_words * np.arange(len(top) + 1)
+    has = sparse.csr_array(parts, shape=topic_word.shape)
+    common = (has @ has.T).toarray()
     pairs = np.argwhere(np.triu(common >= n_words / 2, 1)).tolist()
     return [
         pair

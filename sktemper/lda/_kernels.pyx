@@ -49,7 +49,6 @@ cdef enum:
     MEAN_ROWS
     SAMPLING
     ROWS
-    DRAWS
     FITS
     STATISTICS
 
@@ -168,23 +167,20 @@ cdef intptr_t _cut(intptr_t n, intptr_t i, intptr_t n_sections, intptr_t togethe
     return min(n, n_wholes * i // n_sections * together)
 
 
-def _tokens(
+def _tokens_before(
     const floating[::1] counts,
     const intptr_t[::1] starts,
     const unsigned char[::1] sampled,
 ):
-    """Return the sampled tokens before each entry and at the end, and of each document."""
+    """Return the number of sampled tokens before each entry, and before the end."""
     cdef intptr_t d, n, total = 0
     cdef intptr_t[::1] before = np.empty(len(counts) + 1, dtype=np.intp)
-    cdef intptr_t[::1] tokens = np.empty(len(sampled), dtype=np.intp)
     for d in range(len(sampled)):
-        tokens[d] = -total
         for n in range(starts[d], starts[d + 1]):
             before[n] = total
             total += <intptr_t>counts[n] if sampled[d] else 0
-        tokens[d] += total
     before[len(counts)] = total
-    return before.base, tokens.base
+    return before.base
 
 
 cdef class _Phases:
@@ -204,7 +200,7 @@ cdef class _Phases:
     def __cinit__(self, bint is_float):
         self.is_float, self.kept = is_float, []
 
-    cdef int choose_routes(self, counts, starts, sampled, forced) except -1:
+    cdef void choose_routes(self, counts, starts, sampled, forced) except *:
         """Set the documents that are sampled in lanes and in chains.
 
         Those with few tokens are sampled in lanes, in the order of their numbers of
@@ -217,7 +213,8 @@ cdef class _Phases:
             most = MOST_LANE_PLACES // block.n_topics
         if forced & {"lanes", "chains"}:
             most = np.iinfo(np.intp).max if "lanes" in forced else -1
-        before, tokens = _tokens(counts, starts, sampled)
+        before = _tokens_before(counts, starts, sampled)
+        tokens = np.diff(before[starts])
         is_sampled = np.asarray(sampled).view(bool)
         chains = np.flatnonzero(is_sampled & (tokens > most))
         lanes = np.flatnonzero(is_sampled & (tokens <= most))
@@ -235,7 +232,6 @@ cdef class _Phases:
         if block.n_topics <= SOME_LANE_TOPICS:
             few = block.n_topics <= FEW_LANE_TOPICS
             block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
-        return 0
 
     cdef object allocate(self, lda_block *one, bint of_block):
         """Allocate the scratch memory of the block, or of a thread, and return it."""
@@ -263,10 +259,6 @@ cdef class _Phases:
         self.n_iterations = np.zeros(block.n_sections, dtype=np.intp)
         if block.sampled and (self.run(MEAN_ROWS) or self.run(SAMPLING)):
             return -1
-        if not block.bounds and n_sampled and n_sampled == block.n_documents:
-            if block.statistics:
-                self.run(DRAWS)
-            return n_iterations
         self.notes = (
             block.statistics
             and not block.temperature_per_document
@@ -300,9 +292,6 @@ cdef class _Phases:
         one.section, one.first, one.end = i, self.cuts[i], self.cuts[i + 1]
         if phase == SAMPLING:
             self.choose_sampled(&one, i)
-        elif phase != FITS:  # less scratch memory
-            one.longest, one.longest_in_lanes, one.longest_in_chains = 1, 0, 0
-            one.all_alone = True
         memory = self.allocate(&one, False)
         with nogil:
             mode = simd_flush_subnormals()
@@ -371,7 +360,6 @@ def local_step(
         Sums of ``factors * counts * phi`` over the documents.
     """
     cdef lda_block block
-    cdef intptr_t d, longest = 0
     cdef const double[::1] totals, digamma_totals, inverse_temperatures
     cdef const double[:, ::1] doc_topic_prior, untempered_prior
     cdef const intptr_t[::1] prior_rows
@@ -383,8 +371,7 @@ def local_step(
     inverse_temperatures, block.temperature_per_document = temperatures
     block.tol, block.max_iter, block.drop_tol = limits
     sampled, block.seed, block.n_burn_in, block.n_kept = sampling
-    for d in range(block.n_documents):
-        longest = max(longest, block.starts[d + 1] - block.starts[d])
+    longest = int(np.diff(documents[1]).max(initial=0))
     block.longest = longest + SIMD_BYTES // <intptr_t>sizeof(float)
     forced = forced_routes()
     block.all_abreast, block.all_alone = "abreast" in forced, "alone" in forced

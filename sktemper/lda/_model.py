@@ -315,6 +315,7 @@ class LDAModel(ConjugateModel):
         self.drop_tol = drop_tol
         self.init = init
         self.init_params = init_params
+        self.products_per_value = n_topics * (N_BURN_IN + N_KEPT)
         is_narrow = n_topics * np.dtype(dtype).itemsize <= NARROW_ROW
         self.block_size = 2 * ROWS_OF_BLOCK if is_narrow else ROWS_OF_BLOCK
 
@@ -778,10 +779,6 @@ class LDAModel(ConjugateModel):
         """Number of topics."""
         return self.n_topics
 
-    @property
-    def products_per_value(self):
-        return self.n_topics * (N_BURN_IN + N_KEPT)
-
     def with_births(self, globals_, hyper, n_births, X, row_weight, random):
         """Return a model with ``n_births`` additional topics.
 
@@ -886,4 +883,4 @@ class LDAModel(ConjugateModel):
 
     def component_counts(self, globals_, hyper):
         """Return the number of expected tokens of each topic."""
-        return globals_.token_totals()
+        return globals_.tokens().sum(axis=0)

@@ -47,10 +47,8 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
     for _ in range(N_HALVINGS):
         middle = (lower + upper) / 2.0
         too_low = excess(middle) < 0.0
-        lower, upper = (
-            np.where(too_low, middle, lower),
-            np.where(too_low, upper, middle),
-        )
+        lower = np.where(too_low, middle, lower)
+        upper = np.where(too_low, upper, middle)
     return lower
 
 

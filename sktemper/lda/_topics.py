@@ -166,12 +166,8 @@ class Topics:
 
     def tokens(self):
         """Return expected tokens, lambda minus the prior, (n_features, n_topics)."""
-        return np.maximum(self.dense() - self.prior, 0.0)
-
-    def token_totals(self):
-        prior = self.full_prior().sum(axis=0)
-        totals = self.decay * self.u_totals + (self.prior_share - 1.0) * prior
-        return totals + self.base_share * len(self.u)
+        tokens = self.dense() - self.prior
+        return np.maximum(tokens, 0.0, out=tokens)
 
     def with_cells(self, cells, is_same):
         """Return these topics with sums of cells, equal in all cells for new topics."""
