@@ -531,7 +531,7 @@ def test_a_fit_makes_its_blocks_once_and_has_the_same_bits(monkeypatch):
         warnings.simplefilter("ignore", ConvergenceWarning)
         kept = clone(mixture).fit(X)
         n_kept = len(calls)
-        monkeypatch.setattr("sktemper.mixed_mixture._model.KEPT_VALUES", 0)
+        monkeypatch.setattr("sktemper.mixed_mixture._model.VALUES_KEPT", 0)
         other = clone(mixture).fit(X)
     assert n_kept < (len(calls) - n_kept) / 2
     np.testing.assert_array_equal(kept.predict_proba(X), other.predict_proba(X))
