@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import betaln, gammaln, polygamma, psi
 
 from .._simd import special
-from .._utils._budgets import ROWS_AT_ONCE
+from .._utils._budgets import ROWS_AT_ONCE, slices
 from .._utils._linalg import canonical
 from .._utils._tasks import run_shared
 from .._utils._typing import SparseMatrix
@@ -300,8 +300,8 @@ def log_predictive_of_counts(concentration, totals, counts):
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
     by_word = np.ascontiguousarray(concentration.T)
 
-    def sums(first):
-        starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
+    def sums(part):
+        starts = counts.indptr[part.start : part.stop + 1]
         entries = slice(starts[0], starts[-1])
         places, some = counts.indices[entries], counts.data[entries, None]
         terms = sparse.csr_array(
@@ -310,8 +310,8 @@ def log_predictive_of_counts(concentration, totals, counts):
         )
         return terms @ log_rising_each(by_word[places], some)
 
-    starts = range(0, counts.shape[0], ROWS_AT_ONCE)
-    logs = run_shared([functools.partial(sums, first) for first in starts])
+    parts = slices(counts.shape[0], 1, ROWS_AT_ONCE)
+    logs = run_shared([functools.partial(sums, part) for part in parts])
     logs = np.concatenate(logs) if logs else np.zeros((0, len(totals)))
     return logs - log_rising(totals, sizes)
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
-from .._utils._budgets import ROWS_AT_ONCE
+from .._utils._budgets import ROWS_AT_ONCE, slices
 from .._utils._linalg import one_blas_thread, sparse_rows
 
 # -- leading axes of samples of rows: the directions in which rows differ most ---------
@@ -126,8 +126,7 @@ def leading_axes(matrix, rows, columns, n_axes):
 
 def _minus_outer(matrix, rows, columns):
     """Subtract an outer product from a matrix in place, with little memory."""
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
+    for part in slices(len(rows), 1, ROWS_AT_ONCE):
         matrix[part] -= np.outer(rows[part], columns)
     return matrix
 

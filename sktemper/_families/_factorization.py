@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from .._contract import ConjugateModel, Powers, Stopped, all_finite, tenth_of_rows
 from .._simd.room import Room
+from .._utils._budgets import slices
 from .._utils._cache import LastCall
 from ._gaussian import Moments, packed_fisher_product
 from ._kernels import gaussians
@@ -223,7 +223,7 @@ class FactorizationModel(ConjugateModel):
 
     def _weighted_blocks(self, X, sample_weight):
         """Yield the blocks of data, and the weights of their users."""
-        for rows in gen_batches(X.shape[0], self.block_size):
+        for rows in slices(X.shape[0], 1, self.block_size):
             block = self.take(X, rows)
             ones = np.ones(len(block.counts))
             yield block, ones if sample_weight is None else sample_weight[rows]

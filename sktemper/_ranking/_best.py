@@ -7,7 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._simd.special import multiply, packed_columns
-from .._utils._budgets import VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._linalg import tiled_matmul
 from .._utils._tasks import submitted
 from . import _kernels
@@ -166,9 +166,8 @@ class _Search:
         while len(pending):
             size = min(size, n_items)
             some = np.sort(rescoring.order[:size])
-            step = within(VALUES_AT_ONCE, size)
-            for start in range(0, len(pending), step):
-                self._among(some, pending[start : start + step])
+            for part in slices(len(pending), size, VALUES_AT_ONCE):
+                self._among(some, pending[part])
             if size == n_items:
                 return
             best_of_others = rescoring.bounds[rescoring.order[size]]

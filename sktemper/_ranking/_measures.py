@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._utils._budgets import VALUES_AT_ONCE
+from .._utils._budgets import VALUES_AT_ONCE, slices
 
 
 def ranking_measures(scores, rows, items, measures):
@@ -49,8 +49,7 @@ def _ties(scores, rows, scored, k):
     last = top[:, -1]
     at_last = (scores == last[:, None]).sum(axis=1)
     first, size = np.empty((2, len(scored)), np.intp)
-    for start in range(0, len(scored), VALUES_AT_ONCE // k + 1):
-        part = slice(start, start + VALUES_AT_ONCE // k + 1)
+    for part in slices(len(scored), k, VALUES_AT_ONCE):
         best = top[rows[part]]
         first[part] = (best > scored[part, None]).sum(axis=1)
         size[part] = (best == scored[part, None]).sum(axis=1)

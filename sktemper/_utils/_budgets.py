@@ -1,6 +1,6 @@
 """How much is computed, held or looked at at once: budgets of blocks and samples.
 
-The size of a block follows from what a row of it needs: `within` divides a budget.
+The size of a block follows from what a row of it needs, see `slices`.
 """
 
 #: Values of the arrays that are made at once: 8 megabytes of float64.
@@ -22,6 +22,8 @@ ROWS_COMPARED = 20_000
 ROWS_SAMPLED = 100_000
 
 
-def within(budget, size):
-    """Return how many items of a size are within a budget, at least 1."""
-    return max(int(budget // max(size, 1)), 1)
+def slices(n_items, size, budget):
+    """Yield slices of items, each of as many as a budget has for items of a size."""
+    step = max(int(budget // max(size, 1)), 1)
+    for start in range(0, n_items, step):
+        yield slice(start, min(start + step, n_items))

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 from .._simd.special import multiply, packed_columns
-from ._budgets import TERMS_AT_ONCE, within
+from ._budgets import TERMS_AT_ONCE, slices
 from ._csr import copied_rows
 from ._sklearn import thread_pools
 
@@ -71,12 +71,11 @@ def tiled_matmul(rows, matrix):
     product = np.empty((len(rows), n_columns), dtype)
     # the kernel requires aligned arrays
     columns = packed_columns(np.require(matrix, dtype, "A"))
-    step = within(TERMS_AT_ONCE, n_inner * n_columns)
-    for start in range(0, len(rows), step):
-        part = np.require(rows[start : start + step], dtype, "A")
-        if part.strides[1] != part.itemsize:
-            part = np.ascontiguousarray(part)
-        multiply(part, columns, product[start : start + step])
+    for part in slices(len(rows), n_inner * n_columns, TERMS_AT_ONCE):
+        own = np.require(rows[part], dtype, "A")
+        if own.strides[1] != own.itemsize:
+            own = np.ascontiguousarray(own)
+        multiply(own, columns, product[part])
     return product
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
 from .._utils._arguments import POSITIVE, Interval, WholeNumber, check_arguments, refuse
-from .._utils._budgets import VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed
 from ._ratings import csr_of_keys
@@ -121,9 +121,8 @@ def make_lda_documents(
     word_cdf /= word_cdf[:, -1:]
 
     counts, doc_topics = [], []
-    chunk = within(VALUES_AT_ONCE, max(doc_length, n_components))
-    for start in range(0, n_samples, chunk):
-        n_rows = min(chunk, n_samples - start)
+    for part in slices(n_samples, max(doc_length, n_components), VALUES_AT_ONCE):
+        n_rows = part.stop - part.start
         lengths = rng.poisson(doc_length, size=n_rows)
         doc_topic = rng.dirichlet(alpha, size=n_rows)
         counts.append(_draw_words(lengths, doc_topic, word_cdf, dtype, rng))
@@ -219,9 +218,7 @@ def make_factorial_mixture(
 
     X = np.empty((n_samples, n_features), dtype=dtype)
     features = np.empty((n_samples, n_components), dtype=bool)
-    chunk = within(VALUES_AT_ONCE, max(n_components, n_features))
-    for start in range(0, n_samples, chunk):
-        rows = slice(start, min(start + chunk, n_samples))
+    for rows in slices(n_samples, max(n_components, n_features), VALUES_AT_ONCE):
         features[rows] = rng.random(features[rows].shape) < probability
         noise = rng.normal(0.0, np.sqrt(float(noise_variance)), X[rows].shape)
         X[rows] = features[rows] @ components + noise
@@ -323,8 +320,7 @@ def make_ratings(
 
     keys = _draw_pairs(n_users, n_items, n_ratings, inequality, rng)
     ratings = np.empty(n_ratings, dtype=dtype)
-    for start in range(0, n_ratings, VALUES_AT_ONCE):
-        part = slice(start, start + VALUES_AT_ONCE)
+    for part in slices(n_ratings, 1, VALUES_AT_ONCE):
         i, j = np.divmod(keys[part], n_items)
         values = np.einsum("nk,nk->n", user_factors[i], item_factors[j])
         values += global_mean + user_biases[i] + item_biases[j]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._utils._arguments import WholeNumber
-from .._utils._budgets import VALUES_AT_ONCE
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._linalg import entries_of_rows
 from .._utils._notices import warn
 from ._folder import NAMES, check_crc, open_npy, write_json, write_npy
@@ -126,8 +126,8 @@ def _finite(number):
 def _fraction_among(values):
     """Return the first value that is not an integer, or None."""
     values = values.ravel()
-    for start in range(0, len(values), VALUES_AT_ONCE):
-        piece = values[start : start + VALUES_AT_ONCE]
+    for part in slices(len(values), 1, VALUES_AT_ONCE):
+        piece = values[part]
         found = piece[(np.rint(piece) != piece) & ~np.isnan(piece)]
         if len(found):
             return found[0].item()

@@ -32,7 +32,7 @@ from .._families._dirichlet import log_draws
 from .._families._family import dense
 from .._families._wide_mixture import WideMixtureModel
 from .._utils._arguments import concentrations_of
-from .._utils._budgets import VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._cache import LastCall
 from .._utils._linalg import canonical
 
@@ -145,8 +145,8 @@ def _draws(prior, b):
 def _log_power_sums(log_probabilities, b):
     """Return the mean over features of log sum_v theta_v^b, (n_temperatures,)."""
     logs = log_probabilities[..., None, :]
-    n = within(VALUES_AT_ONCE, log_probabilities.size)
-    parts = [logsumexp(b[i : i + n, None] * logs, axis=-1) for i in range(0, len(b), n)]
+    parts = slices(len(b), log_probabilities.size, VALUES_AT_ONCE)
+    parts = [logsumexp(b[part, None] * logs, axis=-1) for part in parts]
     sums = np.concatenate(parts, axis=-1)
     return sums.reshape(-1, len(b)).mean(axis=0)
 

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 
 from .._families._mixture import NEVER
+from .._utils._budgets import slices
 from .._utils._cache import twin
 from .._utils._linalg import nearest_rotation, tiled_matmul
 from ..model import IllDefined, Powers, Request
@@ -17,7 +18,7 @@ from ._inference import Components, Couplings, Inference
 # -- initial means of the components: noise, samples, or results of other methods ------
 #: Samples are optimised without a feature in calls of this number, divided by the
 #: square of the number of features; longer calls would delay Ctrl-C.
-MOST_IN_CALL, FEWEST_IN_CALL = 130_000, 64
+MOST_IN_CALL = 130_000
 #: NMF accepts negative values up to this ratio of the sums of squares.
 MOST_NEGATIVE = 0.1
 #: Largest number of steps of FastICA, and change of directions at which it stops.
@@ -321,10 +322,9 @@ def rises_without(model, components, hyper, block):
     groups = [np.arange(len(rows))]
     if block.missing is not None:
         groups = [np.flatnonzero(features == k) for k in range(K)]
-    most = max(MOST_IN_CALL // (K * K), FEWEST_IN_CALL)
     for group in groups:
-        for start in range(0, len(group), most):
-            chosen = group[start : start + most]
+        for some in slices(len(group), K * K, MOST_IN_CALL):
+            chosen = group[some]
             own, k = rows[chosen], features[chosen]
             part, without = inference.of(own), nu[own]
             part.products[np.arange(len(k)), k] = NEVER

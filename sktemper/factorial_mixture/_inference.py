@@ -11,7 +11,7 @@ from scipy.special import logit
 from sklearn import config_context
 
 from .._families._family import Natural
-from .._utils._budgets import ROWS_COMPARED, VALUES_AT_ONCE, VALUES_KEPT, within
+from .._utils._budgets import ROWS_COMPARED, VALUES_AT_ONCE, VALUES_KEPT, slices
 from .._utils._validation import checked_floats
 from . import _kernels
 
@@ -284,13 +284,11 @@ class Couplings:
             rows = np.flatnonzero(lacking)
             self.whole = np.flatnonzero(~lacking)
             n_entries = model.n_components * (model.n_components + 1) // 2
-            size = max(len(rows), 1)
-            if size * n_entries > VALUES_KEPT:
-                size = within(VALUES_AT_ONCE, n_entries)
-            self.parts = [
-                rows[start : start + size] for start in range(0, len(rows), size)
-            ]
-            self.room = np.empty((min(size, len(rows)), n_entries), dtype=model.dtype)
+            is_large = len(rows) * n_entries > VALUES_KEPT
+            budget = VALUES_AT_ONCE if is_large else VALUES_KEPT
+            self.parts = [rows[p] for p in slices(len(rows), n_entries, budget)]
+            size = max(map(len, self.parts), default=0)
+            self.room = np.empty((size, n_entries), dtype=model.dtype)
         self.kept = None
 
     def __iter__(self):

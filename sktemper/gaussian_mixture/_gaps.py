@@ -24,7 +24,7 @@ from .._families._counts import log_rising
 from .._families._family import ONCE
 from .._families._mixture import drawn_components, softmax
 from .._families._normal_wishart import COVARIANCES, LOG_2_PI
-from .._utils._budgets import VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ._family import GaussianFamily, TiedFamily
@@ -120,10 +120,9 @@ class GappedRows:
         The conditional covariances of each slice have a limited size.
         """
         most = max(int(self.n_missing.max(initial=1)) ** 2, self.shape[1])
-        step = within(VALUES_AT_ONCE, n_components * most)
-        if step >= len(self):
+        parts = list(slices(len(self), n_components * most, VALUES_AT_ONCE))
+        if len(parts) <= 1:
             return [(slice(None), self)]
-        parts = gen_batches(len(self), step)
         return [(part, GappedRows(self.rows[part])) for part in parts]
 
 

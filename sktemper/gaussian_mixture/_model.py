@@ -16,7 +16,7 @@ from .._families._ascent import DONE_BY_KERNEL, KernelAscent
 from .._families._births import USED
 from .._families._mixture import Mixture, MixtureModel
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED, WishartPrecision
-from .._utils._budgets import ROWS_AT_ONCE
+from .._utils._budgets import ROWS_AT_ONCE, slices
 from .._utils._cache import LastCall
 from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._validation import check_init, check_values, check_variances
@@ -269,8 +269,7 @@ class GaussianMixtureModel(MixtureModel):
     def _best(self, rows, responsibilities, hyper, scale, tables=None):
         """Return the optimum for responsibilities; see `Family.statistics`."""
         sums = None
-        for start in range(0, len(rows), self.block_size):
-            part = slice(start, start + self.block_size)
+        for part in slices(len(rows), 1, self.block_size):
             block = self.take(rows, part)
             shares = responsibilities[part]
             one = self.statistics(block, shares, hyper, tables=tables)

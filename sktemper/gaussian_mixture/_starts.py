@@ -19,7 +19,7 @@ from .._utils._budgets import (
     ROWS_COMPARED,
     ROWS_SAMPLED,
     TERMS_AT_ONCE,
-    within,
+    slices,
 )
 from .._utils._validation import ROUNDING, check_variances, checked_floats
 from . import _kernels
@@ -183,11 +183,8 @@ def _centred(rows, weight):
 
 def _nearest(rows, weight, centres, sums=None):
     """Return the nearest centre of each row, see `_kernels.nearest_centres`."""
-    labels, n_rows = (
-        np.empty(len(rows), dtype=np.intp),
-        within(TERMS_AT_ONCE, centres.size),
-    )
-    for part in gen_batches(len(rows), n_rows):
+    labels = np.empty(len(rows), dtype=np.intp)
+    for part in slices(len(rows), centres.size, TERMS_AT_ONCE):
         _kernels.nearest_centres(rows[part], weight[part], centres, labels[part], sums)
     return labels
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from .._families._factorization import FactorizationModel, Gaussians, PreparedItems
 from .._families._gaussian import (
@@ -25,7 +24,7 @@ from .._families._gaussian import (
 from .._ranking._best import UserEntries
 from .._ranking._measures import ranking_measures
 from .._simd.room import zeros
-from .._utils._budgets import VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Stopped
@@ -102,7 +101,7 @@ def held_out_ndcg(users, items, observed, held_out, stop):
     """
     columns = np.ascontiguousarray(items.T)
     gains = np.zeros(len(users))
-    for rows in gen_batches(len(users), within(VALUES_AT_ONCE, len(items))):
+    for rows in slices(len(users), len(items), VALUES_AT_ONCE):
         if stop[0]:
             raise Stopped
         scores = tiled_matmul(users[rows], columns)

@@ -14,7 +14,6 @@ from scipy.special import psi, softmax
 from sklearn.base import _fit_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,7 +52,7 @@ from .._utils._arguments import (
     positive_int,
     refuse,
 )
-from .._utils._budgets import TERMS_ALONE, VALUES_AT_ONCE, within
+from .._utils._budgets import TERMS_ALONE, VALUES_AT_ONCE, slices
 from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy
@@ -1078,8 +1077,8 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         n_documents = positive_int(n_documents, "n_documents")
         of_query = np.sqrt(self.transform(_as_rows(query)), dtype=np.float64)
         of_others = np.sqrt(self.transform(X), dtype=np.float64)
-        found, size = [], within(VALUES_AT_ONCE, len(of_others))
-        for rows in gen_batches(len(of_query), size):
+        found = []
+        for rows in slices(len(of_query), len(of_others), VALUES_AT_ONCE):
             distance = cdist(of_query[rows], of_others) / np.sqrt(2.0)  # 0 if equal
             order = np.argsort(distance, axis=1, kind="stable")[:, :n_documents]
             found.append((order, np.take_along_axis(distance, order, axis=1)))

@@ -15,14 +15,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp, psi, softmax
-from sklearn.utils import gen_batches
 
 from .._families import _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._families._critical import ROWS_ANALYSED
 from .._families._mixture import worst_rows
 from .._simd import special
-from .._utils._budgets import VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._cache import LastCall
 from .._utils._csr import is_plain
 from .._utils._linalg import entries_of_rows, tiled_matmul
@@ -91,8 +90,8 @@ def complete_scores(block, prepared, gamma, power):
     topics = psi(prepared.topics.rows(block.words)) - prepared.digamma_totals
     document = np.repeat(np.arange(len(gamma)), np.diff(block.starts))
     power = np.broadcast_to(power, len(gamma))[document, None]
-    scores, step = np.zeros(len(document)), within(VALUES_AT_ONCE, gamma.shape[1])
-    for some in gen_batches(len(document), step):
+    scores = np.zeros(len(document))
+    for some in slices(len(document), gamma.shape[1], VALUES_AT_ONCE):
         logs = theta[document[some]] + topics[block.slots[some]]
         scores[some] = (softmax(power[some] * logs, axis=1) * logs).sum(axis=1)
     return np.bincount(document, block.counts * scores, len(gamma))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._utils._budgets import ROWS_AT_ONCE
+from .._utils._budgets import ROWS_AT_ONCE, slices
 from . import _kernels
 from ._cells import N_SQUARES, added, with_shares
 
@@ -117,9 +117,8 @@ class _Accumulator:
         words, rows = np.flatnonzero(self._known), self.rows
         # Rows are moved in place, some at a time.  This is safe because no row moves to
         # a higher index.
-        for start in range(0, len(words), ROWS_AT_ONCE):
-            moved = words[start : start + ROWS_AT_ONCE]
-            rows[start : start + len(moved)] = rows[moved]
+        for part in slices(len(words), 1, ROWS_AT_ONCE):
+            rows[part] = rows[words[part]]
         rows = rows[: len(words)]
         parts, sizes = ((words, rows),), (len(self._known), rows.shape[1])
         return WordStatistics(parts, *sizes, self._cells)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._ranking._entries import is_odd, kept
 from .._utils._arguments import check_arguments
-from .._utils._budgets import ROWS_AT_ONCE
+from .._utils._budgets import ROWS_AT_ONCE, slices
 from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Seed
 from ._topics import check_columns, components_of, counts_of, scaled
@@ -93,8 +93,8 @@ def completion_log_likelihood(
     random = check_random_state(random_state)
     word_topic = np.ascontiguousarray(_distributions(estimator, X.shape[1]).T)
     score = total = 0.0
-    for start in range(0, X.shape[0], ROWS_AT_ONCE):
-        block = sparse.csr_array(X[start : start + ROWS_AT_ONCE]).astype(np.float64)
+    for rows in slices(X.shape[0], 1, ROWS_AT_ONCE):
+        block = sparse.csr_array(X[rows]).astype(np.float64)
         block.sum_duplicates()  # in float64, as sums may overflow the dtype of X
         block.eliminate_zeros()
         observed, held_out = _SPLITS[split](block, random)

@@ -8,14 +8,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._entries import kept
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, ranking_measures
 from .._utils._arguments import Interval, WholeNumber, check_arguments
-from .._utils._budgets import VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn
@@ -283,8 +283,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
         )
     of_rows = _scores_of(scores, X_seen, held_out.shape)
     values = np.empty((len(wanted), n_users))
-    size = within(VALUES_AT_ONCE, n_items)
-    for rows in gen_batches(n_users, size):
+    for rows in slices(n_users, n_items, VALUES_AT_ONCE):
         block = _ranked_scores(of_rows(rows), None if seen is None else seen[rows])
         relevant_of = held_out[rows].tocoo()
         values[:, rows] = ranking_measures(

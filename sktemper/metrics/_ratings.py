@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._ranking._entries import as_entries, is_odd, kept
 from .._ranking._labels import labels_of
 from .._utils._arguments import check_arguments, check_scale
-from .._utils._budgets import ROWS_AT_ONCE, VALUES_AT_ONCE, within
+from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike
 
@@ -63,10 +63,9 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     check_scale(clip)
     _check_labels(estimator, X, "item_labels")
     X = as_ratings(X, distinct=True)
-    rows = min(ROWS_AT_ONCE, within(VALUES_AT_ONCE, X.shape[1]))
     squared = n_ratings = 0
-    for start in range(0, X.shape[0], rows):
-        block = X[start : start + rows]
+    for rows in slices(*X.shape, VALUES_AT_ONCE):
+        block = X[rows]
         held_out = is_odd(block)
         if not held_out.any():
             continue
