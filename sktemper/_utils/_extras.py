@@ -1,5 +1,6 @@
 """Error messages for optional packages that are not installed."""
 
+import importlib
 import json
 from importlib import metadata
 from pathlib import Path
@@ -9,13 +10,16 @@ from urllib.request import url2pathname
 NAME = "sktemper"
 
 
-def missing_packages(user, packages, extra):
-    """Return the error of the function ``user``, whose packages are not installed."""
-    names = " and ".join(packages)
-    command = install_command(extra, packages)
-    return ImportError(
-        f"{user} needs {names}, which the extra `{extra}` installs: {command}"
-    )
+def check_packages(user, packages, extra):
+    """Raise unless the packages that the function ``user`` needs can be imported."""
+    try:
+        for package in packages:
+            importlib.import_module(package)
+    except ImportError as error:
+        names, command = " and ".join(packages), install_command(extra, packages)
+        raise ImportError(
+            f"{user} needs {names}, which the extra `{extra}` installs: {command}"
+        ) from error
 
 
 def install_command(extra, packages):

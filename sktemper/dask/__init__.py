@@ -6,15 +6,11 @@ any number of workers, the fitted parameters have the same bits as after a fit w
 threads to a list of the same parts.
 """
 
-from .._utils._extras import missing_packages
+from .._utils._extras import check_packages
 
-try:
-    import dask  # noqa: F401
-    import distributed  # noqa: F401
-except ImportError as error:
-    raise missing_packages("sktemper.dask", ("dask", "distributed"), "dask") from error
+check_packages("sktemper.dask", ("dask", "distributed"), "dask")
 
-from ._functions import (
+from ._functions import (  # noqa: E402
     counts,
     fit,
     lower_bound,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Options
 
 from .._utils._arguments import check_arguments, refuse
-from .._utils._extras import missing_packages
+from .._utils._extras import check_packages
 from .._utils._typing import Int, StrPath
 from .._utils._values import INEXACT
 from ._lines import SIZE, Batches, TextFile, checked_file, first_that_fails
@@ -129,13 +129,11 @@ def read_triples(
 
 
 def _pyarrow():
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.csv
-        import pyarrow.parquet
-    except ImportError as error:
-        raise missing_packages("A reader of tables", ("pyarrow",), "disk") from error
+    check_packages("A reader of tables", ("pyarrow",), "disk")
+    import pyarrow.compute
+    import pyarrow.csv
+    import pyarrow.parquet
+
     return pyarrow
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine._data import matrices_of
 from .._utils._arguments import positive_int
 from .._utils._dates import as_dates
-from .._utils._extras import missing_packages
+from .._utils._extras import check_packages
 from .._utils._frames import check_same_rows
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
 from .._utils._words import check_documents, name_topics
@@ -22,15 +22,6 @@ from ._figures import line_figure, map_figure
 from ._models import MOST_IN_LABEL, find_interface
 from ._page import check_path, render_page, write_page
 from ._tables import group_table, line_table, word_tables
-
-
-def check_packages(user):
-    """Raise if Bokeh or pandas is missing; the message has the install command."""
-    try:
-        import bokeh  # noqa: F401
-        import pandas  # noqa: F401
-    except ImportError as error:
-        raise missing_packages(user, ("bokeh", "pandas"), "report") from error
 
 
 def check_length(values, n_rows, name):
@@ -219,7 +210,7 @@ def topic_report(
     >>> topic_report(lda, X, debian.feature_names)[:15]
     '<!doctype html>'
     """
-    check_packages("topic_report")
+    check_packages("topic_report", ("bokeh", "pandas"), "report")
     model = find_interface(lda, embeddings)
     check_is_fitted(lda)
     path = None if path is None else check_path(path)
