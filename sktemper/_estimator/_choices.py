@@ -3,7 +3,6 @@
 Pickles store a version, and are checked when they are loaded.
 """
 
-import contextlib
 import inspect
 import sys
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -13,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
-from .._utils._checksums import checked, with_checksum
+from .._utils._checksums import checked, refusing_damage, with_checksum
 from .._utils._notices import warn
 
 # -- what a fit decides besides its parameters: a record in its state ------------------
@@ -43,6 +42,8 @@ class Choices:
         Whether topic 0 has the common words of the others.
     prediction_prior : ndarray or None
         Prior of the topic weights of new documents, see ``fit_prior``.
+    recurrence : ndarray or None
+        Probability that a topic comes back, see ``fit_recurrence``.
     labels_and_bound : tuple or None
         Labels and lower bound of the training rows; None if they do not belong to the
         current parameters.
@@ -57,6 +58,7 @@ class Choices:
     cells: Any = None
     has_common_topic: bool = False
     prediction_prior: Any = None
+    recurrence: Any = None
     labels_and_bound: Any = None
 
 
@@ -121,18 +123,6 @@ class VersionWarning(InconsistentVersionWarning):
 
 def package_version():
     return sys.modules[__name__.partition(".")[0]].__version__
-
-
-@contextlib.contextmanager
-def refusing_damage(estimator):
-    """Turn any error into one about damage."""
-    try:
-        yield
-    except Exception as error:
-        raise ValueError(
-            f"This {type(estimator).__name__} cannot be loaded: it is damaged, or of "
-            f"another version of sktemper ({error})."
-        ) from error
 
 
 def writable(value):

@@ -6,10 +6,11 @@ SVI+.
 """
 
 from .._utils._policy import Slot
+from .._utils._signatures import completed, parameters_of
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import Schedule, as_schedule
 from ..tempering import Annealing
-from ._constructors import Annealed, completed, parameters_of, typed_parameters
+from ._constructors import Annealed, typed_parameters
 from ._estimator import TemperedEstimator
 
 

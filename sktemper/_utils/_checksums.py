@@ -1,5 +1,6 @@
 """Checksums by which a loaded pickle is compared with what was saved."""
 
+import contextlib
 import datetime
 import decimal
 import zlib
@@ -34,6 +35,18 @@ def checked(attributes):
     if found != _checksum(_without_callbacks(attributes)):
         raise ValueError("its checksum differs")
     return attributes
+
+
+@contextlib.contextmanager
+def refusing_damage(estimator):
+    """Turn any error into one about damage."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"This {type(estimator).__name__} cannot be loaded: it is damaged, or of "
+            f"another version of sktemper ({error})."
+        ) from error
 
 
 def _without_callbacks(attributes):

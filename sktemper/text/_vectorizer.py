@@ -1,7 +1,7 @@
 """Vectorizer of word counts whose vocabulary grows with a stream."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -12,12 +12,13 @@ from sklearn.base import TransformerMixin, _fit_context
 from sklearn.feature_extraction.text import CountVectorizer
 
 from .._utils._arguments import Interval, columns_of
-from .._utils._checksums import checked, with_checksum
+from .._utils._checksums import checked, refusing_damage, with_checksum
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, frame_library, is_frame
 from .._utils._notices import warn
+from .._utils._signatures import completed, parameters_of
 from .._utils._sklearn import csr_container
-from .._utils._typing import ArrayLike, DTypeLike, Float, Int, SparseMatrix
+from .._utils._typing import ArrayLike, Float, Int, SparseMatrix
 from .._utils._validation import looks_like_text
 from .._utils._words import MOST_UNKNOWN
 from ._frequencies import TextCounts, WordFrequencies, as_documents
@@ -128,48 +129,9 @@ class StreamingCountVectorizer(
         "half_life": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(
-        self,
-        *,
-        input: Literal["filename", "file", "content"] = "content",
-        encoding: str = "utf-8",
-        decode_error: Literal["strict", "ignore", "replace"] = "strict",
-        strip_accents: Literal["ascii", "unicode"] | Callable | None = None,
-        lowercase: bool = True,
-        preprocessor: Callable | None = None,
-        tokenizer: Callable | None = None,
-        stop_words: Literal["english"] | Sequence[str] | None = None,
-        token_pattern: str | None = r"(?u)\b\w\w+\b",
-        ngram_range: tuple = (1, 1),
-        analyzer: Literal["word", "char", "char_wb"] | Callable = "word",
-        max_df: Float = 1.0,
-        min_df: Float = 1,
-        max_features: Int | None = None,
-        vocabulary: Mapping | Iterable | None = None,
-        binary: bool = False,
-        dtype: DTypeLike = np.int64,
-        half_life: Float | None = None,
-    ):
-        self.input = input
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.preprocessor = preprocessor
-        self.tokenizer = tokenizer
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.ngram_range = ngram_range
-        self.analyzer = analyzer
-        self.max_df = max_df
-        self.min_df = min_df
-        self.max_features = max_features
-        self.vocabulary = vocabulary
-        self.binary = binary
-        self.dtype = dtype
-        self.half_life = half_life
+    @completed(parameters_of(CountVectorizer.__init__))
+    def __init__(self, *, half_life: Float | None = None, **parameters: Any): ...
 
-    # -- learning words ----------------------------------------------------------------
     def fit(self, raw_documents: Iterable, y: Any = None) -> Self:
         """Learn a new vocabulary from documents.
 
@@ -403,13 +365,8 @@ class StreamingCountVectorizer(
 
     def __setstate__(self, state):
         """Set the attributes; raise ValueError if their checksum differs."""
-        try:
+        with refusing_damage(self):
             state = checked(state)
-        except Exception as error:  # damaged values may raise anything
-            raise ValueError(
-                f"This {type(self).__name__} cannot be loaded: it is damaged, or of "
-                f"another version of sktemper ({error})."
-            ) from error
         super().__setstate__(state)
 
     def _check_learned(self):
