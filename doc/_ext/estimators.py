@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.pycode import ModuleAnalyzer
 
-from sktemper._estimator._constructors import GROUPS
+from sktemper._utils._signatures import GROUPS
 
 #: Methods that a table has first and last; the others are in the order of the alphabet.
 FIRST = ("fit", "partial_fit", "transform", "fit_transform", "predict", "fit_predict")
