@@ -31,7 +31,8 @@ def check_dense(data, role):
 def named_columns(data, role="covariate"):
     """Yield the names and values of columns; raise if values are missing.
 
-    A series, or an array or list of one value for each row, is one column.
+    A series, or an array or list of one value for each row, is one column.  The column
+    of ones that formulaic and patsy put into a model matrix is left out.
     """
     check_dense(data, role)
     if hasattr(data, "to_frame"):
@@ -48,8 +49,10 @@ def named_columns(data, role="covariate"):
             data, dtype=kind, input_name=f"{role}s", ensure_all_finite=not is_text
         )
         given = [f"x{number}" for number in range(data.shape[1])]
-    _check_distinct(given, role)
+    check_distinct(given, role)
     for name, values in zip(given, column_values(data), strict=True):
+        if name == "Intercept" and role == "covariate" and np.all(values.array == 1):
+            continue  # of a model matrix
         if values.missing().any():
             raise ValueError(
                 f"The {role} {name!r} has missing values: leave out these samples, "
@@ -58,7 +61,7 @@ def named_columns(data, role="covariate"):
         yield name, values
 
 
-def _check_distinct(names, role):
+def check_distinct(names, role):
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(
             f"Several columns of the {role}s have the name {repeated[0]!r}, so that "
@@ -110,7 +113,7 @@ class Design:
             self.names += (
                 [name] if levels is None else [f"{name}={c}" for c in levels[1:]]
             )
-        _check_distinct(self.names, "covariate")
+        check_distinct(self.names, "covariate")
 
     @property
     def owners(self):
