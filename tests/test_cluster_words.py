@@ -125,7 +125,7 @@ def test_noise_and_empty_clusters_have_no_words(data):
         ({"memberships": [-2, 0]}, "integer labels"),
         ({"memberships": [-1, -1]}, "no cluster"),
         ({"memberships": [0, 1, 1]}, "inconsistent numbers of samples"),
-        ({"memberships": [[1.0, -0.5], [0.0, 1.0]]}, "must not be negative"),
+        ({"memberships": [[1.0, -0.5], [0.0, 1.0]]}, "Negative values"),
         ({"X": [[1, -1], [0, 1]]}, "Negative values"),
         ({"X": [[0, 0], [0, 0]]}, "no counts"),
         ({"feature_names": ["a"]}, "one name for each of the 2 columns"),

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA
-from sktemper.inspection import combine_fits
+from sktemper.inspection import topic_consensus
 from sktemper.lda._cells import (
     best_precision,
     priors_of_cells,
@@ -293,7 +293,7 @@ def test_threads_parts_weights_and_starts():
     assert lda.cell_prior_.shape == (N_CELLS, 4)
     merged = lda.merge_topics(3)
     np.testing.assert_allclose(merged.cell_prior_.sum(axis=1), 0.15)
-    assert combine_fits([lda, merged.merge_topics(3)]).cells_ == []
+    assert topic_consensus([lda, merged.merge_topics(3)]).cells_ == []
     served = merged.for_serving()
     expected = merged.transform(X[:9], covariates=cells[:9])
     found = served.transform(X[:9], covariates=cells[:9])
@@ -417,7 +417,7 @@ def test_dates_are_the_same_in_all_containers(unit):
         (pd.DataFrame({"a": pd.array([1, None] * 30)}), "'a' has missing values"),
         (pd.DataFrame(index=range(60)), "covariates has no columns"),
         ([[["a"]]] * 60, "covariates must be|cannot be compared"),
-        (pd.DataFrame([[1, 2]] * 60, columns=["a", "a"]), "same name: .'a', 'a'"),
+        (pd.DataFrame([[1, 2]] * 60, columns=["a", "a"]), "have the name 'a'"),
         (np.ma.masked_array(np.ones(60), np.arange(60) < 9), "masked array"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Sums of fits, agreement of fits, and trees of topics."""
+"""Consensus of fits, topics that return, and trees of topics."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from scipy.special import gammaln
 
 from sktemper import AnnealedLDA
 from sktemper.datasets import make_lda_documents
-from sktemper.inspection import combine_fits, topic_consensus, topic_tree
+from sktemper.inspection import topic_consensus, topic_tree
+from sktemper.lda._consensus import recurrence
 from sktemper.metrics import match_components
 
 
@@ -28,88 +29,98 @@ def tokens(lda):
     return lda.components_ - lda.topic_word_prior_
 
 
-# -- combine_fits ----------------------------------------------------------------------
-@pytest.mark.parametrize("n_components", [5, None])
-def test_corresponding_topics_are_added(corpus, halves, n_components):
+# -- topic_consensus -------------------------------------------------------------------
+def test_corresponding_topics_are_added(corpus, halves):
     before = [lda.components_ for lda in halves]
-    combined = combine_fits(halves, n_components)
-    assert combined.n_components == combined.n_components_ == 5
-    order, _ = match_components(before[0], before[1])
-    expected = tokens(halves[0]) + tokens(halves[1])[order]
-    np.testing.assert_allclose(tokens(combined), expected, rtol=1e-3, atol=1e-3)
+    common = topic_consensus(halves)
+    assert common.n_components == common.n_components_ == 5
+    order, _ = match_components(*np.sqrt(before))
+    one, two = tokens(halves[0]), tokens(halves[1])[order]
+    np.testing.assert_allclose(tokens(common), one + two, rtol=0.05, atol=1.0)
+    total = one.sum() + two.sum()
+    np.testing.assert_allclose(tokens(common).sum(), total, rtol=1e-3)
     for lda, components in zip(halves, before, strict=True):
         np.testing.assert_array_equal(lda.components_, components)
     X, _, topic_word = corpus
-    _, of_sum = match_components(topic_word, combined.components_)
+    _, of_both = match_components(topic_word, common.components_)
     _, of_half = match_components(topic_word, halves[0].components_)
-    assert of_sum.mean() > of_half.mean()
-    assert combined.score(X) > max(lda.score(X) for lda in halves)
-    np.testing.assert_allclose(combined.doc_topic_prior_, halves[0].doc_topic_prior_)
+    assert of_both.mean() > of_half.mean()
+    assert common.score(X) > max(lda.score(X) for lda in halves)
+    np.testing.assert_allclose(common.doc_topic_prior_, halves[0].doc_topic_prior_)
+    assert (common.topics(n_words=1)["recurrence"] == 1.0).all()
 
 
-def test_topics_without_a_partner_stay(corpus):
+def test_fits_of_different_numbers_have_the_topics_of_the_smallest(corpus):
     X, doc_topic, topic_word = corpus
-    is_first = doc_topic[:, 0] > 0.2
-    without = AnnealedLDA(4, random_state=0).fit(X[~is_first])
-    alone = AnnealedLDA(2, random_state=0).fit(X[is_first])
-    combined = combine_fits([without, alone], 5)
-    _, similarities = match_components(topic_word, combined.components_)
+    without = AnnealedLDA(4, random_state=0).fit(X[doc_topic[:, 0] <= 0.2])
+    more = AnnealedLDA(5, random_state=0).fit(X)
+    common = topic_consensus([more, without])
+    assert common.n_components == common.n_components_ == 4
+    _, similarities = match_components(common.components_, topic_word)
     assert similarities.min() > 0.8
 
 
-def test_fits_that_cannot_be_combined(corpus, halves):
+@pytest.mark.parametrize("form", [np.asarray, "frame", "parts"])
+def test_a_consensus_is_that_of_fits_to_random_halves(corpus, form):
+    X = corpus[0]
+    given = {"frame": lambda X: frame_of(X), "parts": lambda X: [X[:300], X[300:]]}
+    given = given.get(form, lambda X: form(X.toarray()))(X)
+    lda = AnnealedLDA(5, random_state=0)
+    found = topic_consensus(lda, given, n_splits=1, random_state=3)
+    rng = np.random.RandomState(3)
+    parts = [
+        AnnealedLDA(5, random_state=rng.randint(2**31 - 1)).fit(X[np.sort(half)])
+        for half in np.array_split(rng.permutation(X.shape[0]), 2)
+    ]
+    expected = topic_consensus(parts)
+    np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-5)
+    assert not hasattr(lda, "state_") and "_end_of_fit_checks" not in vars(found)
+    if form == "frame":
+        assert found.top_words(n_words=1)[0][0].startswith("w")
+
+
+def frame_of(X):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(X.toarray()).add_prefix("w")
+
+
+def test_fits_without_a_consensus(corpus, halves):
     X = corpus[0]
     narrow = AnnealedLDA(5, random_state=0).fit(X[:, :150])
     with pytest.raises(ValueError, match="different features.*expand_features"):
-        combine_fits([halves[0], narrow])
-    for priors in {"topic_word_prior": 0.5}, {"doc_topic_prior": [0.1] * 5}:
-        other = AnnealedLDA(5, random_state=0, **priors).fit(X)
-        with pytest.raises(ValueError, match="same topic_word_prior"):
-            combine_fits([halves[0], other])
-    with pytest.raises(ValueError, match="more than the 10 topics"):
-        combine_fits(halves, 11)
+        topic_consensus([halves[0], narrow])
     for wrong in halves[:1], halves[0], [halves[0], "lda"]:
         with pytest.raises(ValueError, match="'fits' parameter must be"):
-            combine_fits(wrong)
+            topic_consensus(wrong)
+    with pytest.raises(ValueError, match="'fits' parameter must be an LDA"):
+        topic_consensus("lda", X)
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        topic_consensus(halves[0], X[:1])
+    with pytest.raises(ValueError, match="n_splits"):
+        halves[0].fit_recurrence(X, n_splits=0)
 
 
-# -- topic_consensus -------------------------------------------------------------------
-class Known(AnnealedLDA):
-    """A model with given topics, which counts as fitted."""
+def test_recurrence_is_the_mean_of_both_shares(corpus):
+    class Known:
+        def __init__(self, first):
+            self.topic_word_ = np.eye(30)[first : first + 10].sum(axis=0)[None] / 10
 
-    state_ = None
-
-    def __init__(self, topic_word=None):
-        self.topic_word = topic_word
-        self.n_features_in_ = len(topic_word[0])
-
-    topic_word_ = property(lambda self: np.array(self.topic_word, dtype=float))
-
-
-def test_the_most_typical_fit_and_its_topics():
-    one, two = Known([[1, 0, 0], [0, 1, 0]]), Known([[0, 1, 0], [0, 0, 1]])
-    three = Known([[0, 1, 0], [1, 0, 0], [0, 0.6, 0.8]])
-    best, table = topic_consensus([one, two, three])
-    assert best == 0 or best == 2
-    cosines = {0: [[0, 1], [1, 1]], 2: [[1, 1, 0], [1, 0, 0.8]]}
-    np.testing.assert_allclose(table["similarity"], np.mean(cosines[best], axis=0))
-    found = np.array(cosines[best]) >= 0.8
-    np.testing.assert_allclose(table["found"], found.mean(axis=0))
-
-
-def test_topics_of_generated_documents_come_back(corpus):
-    X = corpus[0]
-    fits = [AnnealedLDA(5, random_state=seed).fit(X) for seed in range(3)]
-    best, table = topic_consensus(fits)
-    assert (table["found"] == 1.0).all() and (table["similarity"] > 0.99).all()
-    assert topic_consensus(fits, least=1.0)[1]["found"].max() < 1.0
-    with pytest.raises(ValueError, match="'least' parameter"):
-        topic_consensus(fits, least=2.0)
+    own, near, far = (Known(first) for first in (0, 5, 8))
+    assert recurrence(own.topic_word_, [(near, near)]) == 1.0
+    # far has two words of the topic, and seven of near, which it returns in
+    assert recurrence(own.topic_word_, [(near, far)]) == 0.75
+    assert recurrence(own.topic_word_, [(far, Known(20))]) == 0.0
+    without = AnnealedLDA(5, random_state=0).fit(corpus[0])
+    assert "recurrence" not in without.topics(n_words=1)
+    found = without.fit_recurrence(corpus[0], n_splits=1, random_state=0)
+    assert found is without and "recurrence" in found.topics(n_words=1)
+    assert "recurrence" not in without.merge_topics(4).topics(n_words=1)
+    assert "recurrence" not in without.fit(corpus[0]).topics(n_words=1)
 
 
 # -- topic_tree ------------------------------------------------------------------------
-def test_trees_have_the_merges_of_merge_topics(halves):
-    lda = combine_fits(halves, 10)
+def test_trees_have_the_merges_of_merge_topics(corpus, halves):
+    lda = AnnealedLDA(10, random_state=0).fit(corpus[0])
     tree = topic_tree(lda)
     assert is_valid_linkage(tree)
     rows = dict(enumerate(tokens(lda)))

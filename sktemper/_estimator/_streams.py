@@ -121,7 +121,7 @@ def widened_for(estimator, X):
 def _names_of_wider(estimator, X):
     """Return the names of the columns of wider data; None if there are none."""
     known = known_names(estimator)
-    names = None if known is None else _names_of(X)
+    names = None if known is None else names_of(X)
     if names is None:
         if "feature_names_in_" in vars(estimator):
             raise ValueError(
@@ -280,7 +280,7 @@ def _width(X):
     return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
 
 
-def _names_of(X):
+def names_of(X):
     """Return the names of the columns of data, or None."""
     if isinstance(X, Source):
         return getattr(X, "feature_names", None)

@@ -20,6 +20,8 @@ WORD = r"\b\w\w+\b"
 PRIOR_TOKENS = 1.0
 #: Largest share of the tokens of some texts without a column that is no reason to warn.
 MOST_UNKNOWN = 0.05
+#: Number of the most probable words of a topic for its coherence and recurrence.
+N_COMPARED = 10
 
 
 @dataclass(frozen=True)

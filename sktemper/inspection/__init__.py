@@ -1,13 +1,12 @@
 """Analyses of fitted topic models: covariates, words of groups, and several fits."""
 
-from ._several_fits import combine_fits, topic_consensus, topic_tree
+from ._several_fits import topic_consensus, topic_tree
 from ._topic_regression import TopicRegression, topic_regression
 from ._word_contrasts import WordContrasts, word_contrasts
 
 __all__ = [
     "TopicRegression",
     "WordContrasts",
-    "combine_fits",
     "topic_consensus",
     "topic_regression",
     "topic_tree",

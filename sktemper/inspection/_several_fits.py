@@ -1,144 +1,92 @@
-"""Several fits of topic models: their sum, their agreement, and a tree of topics."""
+"""What several fits of topics have in common, and a tree of topics."""
 
-from collections.abc import Sequence
-from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._arguments import Interval, WholeNumber, check_arguments, refuse
-from .._utils._frames import data_frame
-from .._utils._typing import DataFrame, Float, Int
-from ..lda._merging import Merging, groups_of_topics, merged_topics
-from ..metrics import match_components
+from .._utils._arguments import WholeNumber, check_arguments, refuse
+from .._utils._typing import DataLike, Int, Seed
+from ..lda._consensus import common_tokens, fits_to_halves, recurrence
+from ..lda._merging import Merging, with_topics
+from ..lda._topics import Topics
 
 
-def check_lda(lda, name="lda"):
-    """Raise unless an object is a fitted LDA of this package."""
+def check_lda(lda, name="lda", *, is_fitted=True):
+    """Raise unless an object is an LDA of this package, which is fitted by default."""
     if not hasattr(type(lda), "merge_topics"):
-        refuse(name, "a fitted LDA of this package", lda)
-    check_is_fitted(lda, "state_")
+        refuse(name, f"{'a fitted' if is_fitted else 'an'} LDA of this package", lda)
+    if is_fitted:
+        check_is_fitted(lda, "state_")
 
 
-def _checked(fits):
-    """Return fitted topic models of the same features as a list; raise for others."""
-    fits = list(fits) if isinstance(fits, Sequence) else [fits]
+def _check_features(fits):
+    """Raise unless fits are two or more topic models of the same features."""
+    if not isinstance(fits, list) or len(fits) < 2:
+        refuse("fits", "a list of two or more fitted models", fits)
     for lda in fits:
         check_lda(lda, "fits")
-    if len(fits) < 2:
-        refuse("fits", "a list of two or more fitted models", fits)
     names = {tuple(getattr(lda, "feature_names_in_", ())) for lda in fits} - {()}
     if len(names) > 1 or len({lda.n_features_in_ for lda in fits}) > 1:
         raise ValueError(
             "The fits have different features. Fit all of them to counts of one "
             "vectorizer, or bring them to the same columns by expand_features."
         )
-    return fits
 
 
-@check_arguments(n_components=[WholeNumber(1), None])
-def combine_fits(fits: Sequence, n_components: Int | None = None) -> Any:
-    """Return a fitted topic model that joins separately fitted ones.
+@check_arguments(n_splits=[WholeNumber(1)], random_state=["random_state"])
+def topic_consensus(
+    fits: Any,
+    X: DataLike | None = None,
+    *,
+    n_splits: Int = 12,
+    random_state: Seed = None,
+) -> Any:
+    r"""Return a fitted topic model of the topics that several fits have in common.
 
-    Use it if the documents cannot be in one place, or if parts of them are fitted at
-    different times.  The expected tokens of the topics of all fits are merged by
-    `sktemper.AnnealedLDA.merge_topics`, so that corresponding topics of two fits become
-    one topic, whose tokens are the sum.
+    The fits are copies of an LDA that are fitted to random halves of documents, or
+    models of different documents, which need not be in one place.  Topics that fits
+    have in common return in a fit to other documents more often than those of a single
+    fit, and predict documents about as well.  The method ``topics`` and reports show
+    how probably each of them returns, see `sktemper.AnnealedLDA.fit_recurrence`.
 
     Parameters
     ----------
-    fits : list of fitted LDA
-        Models of different documents with the same features and the same priors, which
-        are numbers.  They do not change.
-    n_components : int, default=None
-        Number of topics of the result.  None merges similar topics as long as a merge
-        raises the evidence of their words.
+    fits : object or list of fitted LDA
+        An LDA whose copies are fitted to halves of ``X``; or, without ``X``, two or
+        more fits of different documents with the same features.  None of them changes.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Word counts of the documents.
+    n_splits : int, default=12
+        Number of random splits of ``X`` into halves.  Each takes about the time of a
+        fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the splits.
 
     Returns
     -------
-    combined : object
-        A fitted copy of the first model with the joined topics, for predictions,
-        tables and reports.  Fits with covariates lose their cells.
+    consensus : object
+        A fitted LDA, for predictions, tables and reports.  It has as many topics as the
+        smallest fit, without the topics of others that match none of them.  Fits with
+        covariates lose their cells.
 
     Raises
     ------
     ValueError
-        If there are fewer than two fits, if their features or priors differ, or if they
-        have fewer topics than ``n_components``.
+        If ``X`` has fewer than two documents, there are fewer than two fits, their
+        features differ, or a parameter is out of range.
 
     See Also
     --------
-    topic_consensus : Agreement of several fits of the same documents.
+    sktemper.AnnealedLDA.fit_recurrence : How probably topics of one fit return.
 
-    Examples
-    --------
-    >>> from sktemper import AnnealedLDA
-    >>> from sktemper.datasets import make_lda_documents
-    >>> from sktemper.inspection import combine_fits
-    >>> X = make_lda_documents(600, n_components=5, random_state=0)
-    >>> parts = [AnnealedLDA(5, random_state=0).fit(X[s::2]) for s in (0, 1)]
-    >>> combine_fits(parts, 5).transform(X[:2]).shape
-    (2, 5)
-    """
-    fits = _checked(fits)
-    priors = fits[0].topic_word_prior_
-    if any(
-        np.ndim(lda.doc_topic_prior) == 1
-        or lda.topic_word_prior_.shape != (1, 1)
-        or (lda.topic_word_prior_ != priors).any()
-        for lda in fits
-    ):
-        raise ValueError(
-            "The fits must have the same topic_word_prior, and their priors must be "
-            "numbers, not arrays."
-        )
-    tokens = np.concatenate([lda.state_.globals_.tokens().T for lda in fits])
-    if n_components is not None and n_components > len(tokens):
-        raise ValueError(
-            f"n_components={n_components} is more than the {len(tokens)} topics of all "
-            "fits together."
-        )
-    groups = groups_of_topics(tokens, priors, n_components)
-    return merged_topics(fits[0], tokens, groups)
-
-
-@check_arguments(least=[Interval(Real, 0, 1, closed="both")])
-def topic_consensus(
-    fits: Sequence,
-    *,
-    least: Float = 0.8,
-    output: Literal["pandas", "polars"] = "pandas",
-) -> tuple[int, DataFrame]:
-    """Return the most typical of several fits, and how often its topics came back.
-
-    Topics of each pair of fits are matched one to one by
-    `sktemper.metrics.match_components`.  The fit with the highest mean similarity to
-    all others is the most typical one [1]_.
-
-    Parameters
-    ----------
-    fits : list of fitted LDA
-        Fits of random halves or bootstrap samples of the documents.  Fits of the same
-        documents agree more, whatever their ``random_state``.
-    least : float, default=0.8
-        Cosine from which two matched topics are the same.
-    output : {"pandas", "polars"}, default="pandas"
-        Library of the data frame.
-
-    Returns
-    -------
-    best : int
-        Index of the most typical fit.
-    table : DataFrame
-        A row for each of its topics: "topic"; "found", the share of the other fits that
-        have the topic; and "similarity", the mean cosine with the matched topics of the
-        other fits, 0 for a fit without a matched topic.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two fits, or their features differ.
+    Notes
+    -----
+    As in a k-means of directions, topics of each fit are matched one to one with
+    centres, by the affinity :math:`\sum_v \sqrt{\beta_v c_v}`, and centres become the
+    means of their topics, until neither raises the sum of affinities; [1]_ takes the
+    most typical of several fits instead.  A topic of the result has the expected tokens
+    of its topics, weighted by their affinities.
 
     References
     ----------
@@ -151,35 +99,22 @@ def topic_consensus(
     >>> from sktemper.datasets import make_lda_documents
     >>> from sktemper.inspection import topic_consensus
     >>> X = make_lda_documents(300, n_components=5, random_state=0)
-    >>> fits = [AnnealedLDA(5, random_state=seed).fit(X) for seed in range(3)]
-    >>> best, table = topic_consensus(fits)
-    >>> table.columns.tolist()
-    ['topic', 'found', 'similarity']
+    >>> lda = topic_consensus(AnnealedLDA(5), X, n_splits=2, random_state=0)
+    >>> lda.topics(n_words=1)["recurrence"].tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
     """
-    fits = _checked(fits)
-    topics = [lda.topic_word_ for lda in fits]
-    similarities = [
-        np.array([_matched(one, other) for other in topics if other is not one])
-        for one in topics
-    ]
-    best = int(np.argmax([found.mean() for found in similarities]))
-    found = similarities[best]
-    columns = {
-        "topic": np.arange(len(topics[best])),
-        "found": (found >= least).mean(axis=0),
-        "similarity": found.mean(axis=0),
-    }
-    return best, data_frame(output, columns)
-
-
-def _matched(one, other):
-    """Return the cosine of each topic and its match, 0 if it has none."""
-    if len(one) <= len(other):
-        return match_components(one, other)[1]
-    similarities = np.zeros(len(one))
-    order, cosines = match_components(other, one)
-    similarities[order] = cosines
-    return similarities
+    if X is None:
+        _check_features(fits)
+        n_times, pairs = 1, list(zip(fits, fits[1:] + fits[:1], strict=True))
+    else:
+        check_lda(fits, "fits", is_fitted=False)
+        n_times, pairs = n_splits, fits_to_halves(fits, X, n_splits, random_state)
+        fits = [half for pair in pairs for half in pair]
+    smallest = min(fits, key=lambda lda: lda.n_components_)
+    prior, hyper = smallest.state_.globals_.prior, smallest.state_.hyper
+    topics = Topics.from_dense(common_tokens(fits, n_times) + prior, prior)
+    found = recurrence(topics.dense().T, pairs)
+    return with_topics(smallest, topics, hyper, {}, recurrence=found)
 
 
 def topic_tree(lda: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from scipy.special import gammaln, psi, xlogy
 from .._utils._dates import MISSING, as_moment
 from .._utils._evidence import least_gain
 from .._utils._frames import as_frame, is_frame
+from .._utils._inference import check_distinct
 from .._utils._notices import warn
 from .._utils._validation import check_unmasked
 
@@ -197,10 +198,7 @@ def columns_of_covariates(covariates):
     """
     if is_frame(covariates := as_frame(covariates)):
         names = tuple(map(str, covariates.columns))
-        if len(set(names)) < len(names):
-            raise ValueError(
-                f"covariates has several columns of the same name: {list(names)}."
-            )
+        check_distinct(names, "covariate")
         columns = [list(covariates[name]) for name in covariates.columns]
     elif hasattr(covariates, "to_frame"):  # a series
         names, columns = ("x0",), [list(covariates)]

@@ -1,7 +1,6 @@
 """Checks at the end of a fit of topics.  Each check returns a warning or None."""
 
 import numpy as np
-from scipy import sparse
 
 from .._estimator._choices import choices_of
 from .._estimator._end_of_fit import LARGEST_START_SHARE, is_above_one
@@ -9,7 +8,7 @@ from .._families._births import USED
 from .._utils._notices import listed
 from ..schedules import Clock
 from ._common import common_tokens
-from ._merging import cosine, groups_of_topics, sum_groups
+from ._merging import cosine, groups_of_topics, most_probable, sum_groups
 
 #: Two topics are near copies if the cosine of their word weights is above this, and
 #: that of the roots, which is large only if nearly all tokens have the same words.
@@ -145,11 +144,8 @@ def near_copies(topic_word):
     Only pairs that have half of their most probable words in common are compared in
     full, because a comparison of all pairs would take too long.
     """
-    n_features = topic_word.shape[1]
-    n_words = min(N_WORDS, n_features)
-    top = np.argpartition(topic_word, n_features - n_words, axis=1)[:, -n_words:]
-    parts = np.ones(top.size), top.ravel(), n_words * np.arange(len(top) + 1)
-    has = sparse.csr_array(parts, shape=topic_word.shape)
+    n_words = min(N_WORDS, topic_word.shape[1])
+    has = most_probable(topic_word, n_words)
     common = (has @ has.T).toarray()
     pairs = np.argwhere(np.triu(common >= n_words / 2, 1)).tolist()
     return [

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 
 from .._engine._data import Problem, data_of
 from .._estimator._choices import choices_of
@@ -77,6 +78,14 @@ def cosine(a, b):
     a, b = (row / max(row.max(), 1e-300) for row in (a, b))  # no square overflows
     norms = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / norms) if norms > 0 else 0.0
+
+
+def most_probable(topic_word, n_words):
+    """Return a CSR array with a 1 for each of the most probable words of topics."""
+    n_others = topic_word.shape[1] - n_words
+    top = np.argpartition(topic_word, n_others, axis=1)[:, n_others:]
+    parts = np.ones(top.size), top.ravel(), n_words * np.arange(len(top) + 1)
+    return sparse.csr_array(parts, shape=topic_word.shape)
 
 
 def sum_groups(rows, groups):
@@ -253,7 +262,8 @@ def with_topics(estimator, globals_, hyper, parameters, **chosen):
     ``chosen`` are values of its `Choices` that differ.
     """
     state, policies = estimator.state_, estimator.state_.policies
-    keeps_rate, choices = stream_rate(estimator) is not None, choices_of(estimator)
+    keeps_rate = stream_rate(estimator) is not None
+    choices = replace(choices_of(estimator), prediction_prior=None, recurrence=None)
     cells = None if globals_.cells is None else choices.cells
     changed = replace(
         state,
@@ -263,7 +273,7 @@ def with_topics(estimator, globals_, hyper, parameters, **chosen):
         policies=policies if keeps_rate else replace(policies, learning_rate=None),
         stream=None,
         history=copy.deepcopy(state.history),
-        choices=replace(choices, cells=cells, prediction_prior=None, **chosen),
+        choices=replace(choices, cells=cells, **chosen),
     )
     return copy_with_state(estimator, changed, parameters)
 

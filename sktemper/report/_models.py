@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._utils._words import PRIOR_TOKENS, WordRanks, check_names, class_idf
+from .._utils._words import N_COMPARED, PRIOR_TOKENS, WordRanks, check_names, class_idf
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
 
 #: Largest number of words of a label.
 MOST_IN_LABEL = 6
-#: Number of words of a topic whose coherence is computed.
-COHERENT_WORDS = 10
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,8 @@ class Facts(WordRanks):
         What chooses the words of labels, and initially ranks words on the page.
     labels : list of str or None
         Labels of the topics, if they are not made of words.
+    recurrence : list of float or None
+        Probabilities that topics return in fits to other documents.
     """
 
     names: list
@@ -44,6 +44,7 @@ class Facts(WordRanks):
     numbers: np.ndarray
     rank_by: str = "term_score"
     labels: list | None = None
+    recurrence: list | None = None
 
     def summary(self):
         """Return the part of the page's data that describes the topics."""
@@ -55,13 +56,14 @@ class Facts(WordRanks):
             "rank_by": self.rank_by,
             "labels": [self.label(k) for k in range(len(self.prevalence))],
             "prevalence": self.prevalence.round(6).tolist(),
+            "recurrence": self.recurrence,
             "coherence": self.coherence().round(3).tolist(),
         }
 
     def coherence(self):
         """Return the coherence of the most probable words of each topic."""
         order = np.argsort(-self.topic_word, axis=1, kind="stable")
-        words, places = np.unique(order[:, :COHERENT_WORDS], return_inverse=True)
+        words, places = np.unique(order[:, :N_COMPARED], return_inverse=True)
         topics = list(places.reshape(len(order), -1))
         return npmi_coherence(topics, self.rows.columns(words))
 
@@ -145,7 +147,10 @@ class LDAInterface:
         chosen = words.concentration[numbers], words.occurs[numbers]
         doc_topic = np.asarray(self._doc_topic(X))[:, numbers]
         prevalence = self._prevalence(X, rows, doc_topic, numbers)
-        return Facts(*chosen, prevalence, names, rows, doc_topic, numbers)
+        returns = getattr(self._estimator, "recurrence_", None)
+        returns = None if returns is None else returns[numbers].round(2).tolist()
+        facts = *chosen, prevalence, names, rows, doc_topic, numbers
+        return Facts(*facts, recurrence=returns)
 
     def _doc_topic(self, X):
         return self._estimator.transform(X)

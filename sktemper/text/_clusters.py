@@ -63,9 +63,8 @@ def class_tfidf(counts: ArrayLike) -> np.ndarray:
     >>> class_tfidf([[8, 0, 2], [0, 5, 5]]).round(3).tolist()
     [[0.649, 0.0, 0.177], [0.0, 0.549, 0.444]]
     """
-    counts = check_array(counts, dtype=np.float64, input_name="counts")
-    if (counts < 0).any():
-        raise ValueError("Negative values in counts passed to class_tfidf.")
+    options = {"dtype": np.float64, "ensure_non_negative": True}
+    counts = check_array(counts, input_name="counts", **options)
     in_group, in_all = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
     shares = counts / np.where(in_group > 0, in_group, 1.0)  # 0 in an empty group
     return shares * class_idf(in_all, in_group.mean())
@@ -202,12 +201,13 @@ def _counts_of_clusters(X, memberships):
 
 def _memberships(memberships):
     if np.ndim(memberships) != 1:
-        weights = check_array(
-            memberships, accept_sparse="csr", dtype=np.float64, input_name="memberships"
+        return check_array(
+            memberships,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_non_negative=True,
+            input_name="memberships",
         )
-        if (weights.data if sparse.issparse(weights) else weights).min(initial=0.0) < 0:
-            raise ValueError("memberships must not be negative.")
-        return weights
     labels = column_or_1d(memberships)
     if labels.dtype.kind not in "iu" or (len(labels) and labels.min() < -1):
         raise ValueError(

@@ -69,7 +69,7 @@
     at("words-heading").textContent = `Topic ${nameOf(k)}`;
     at("status").textContent =
       `Topic ${data.numbers[k]} is chosen: ${percent(data.prevalence[k])} of the tokens, the largest ` +
-      `topic of ${many(data.n_largest[k], "document")}, coherence ${data.coherence[k]}.`;
+      `topic of ${many(data.n_largest[k], "document")}, coherence ${data.coherence[k]}${data.recurrence ? `, returns in ${percent(data.recurrence[k])} of fits to other documents` : ""}.`;
     showWords();
     showDocuments();
     showDates();
