@@ -17,8 +17,7 @@ from ._merging import most_probable, unit
 
 def fits_to_halves(estimator, X, n_splits, random_state):
     """Return pairs of fits to both halves of random splits of the documents."""
-    rng, names, fits = check_random_state(random_state), names_of(X), []
-    most = np.iinfo(np.int32).max
+    rng, most, fits = check_random_state(random_state), np.iinfo(np.int32).max, []
     data = data_of(X, partial(check_array, accept_sparse="csr", ensure_min_samples=2))
     for _ in range(n_splits):
         for half in np.array_split(rng.permutation(len(data)), 2):
@@ -26,7 +25,7 @@ def fits_to_halves(estimator, X, n_splits, random_state):
             fit._end_of_fit_checks = ()  # few documents may leave topics empty
             fit.fit(data.rows(np.sort(half)))
             del fit._end_of_fit_checks
-            fit.state_.choices = replace(choices_of(fit), names=names)
+            fit.state_.choices = replace(choices_of(fit), names=names_of(X))
             fits.append(fit)
     return list(zip(fits[::2], fits[1::2], strict=True))
 
@@ -36,7 +35,7 @@ def common_tokens(fits, n_times):
 
     Topics of each fit are matched one to one with centres, and a centre is the mean
     direction of the roots of its topics.  Both steps raise the sum of affinities, until
-    it is largest.  A topic counts in proportion to its affinity with its centre.
+    it is largest.  The tokens of a topic count by the square of its affinity.
 
     Returns
     -------
@@ -57,7 +56,7 @@ def common_tokens(fits, n_times):
             break
         highest, centres = np.sum(weights), unit(sum(matched))
     parts = zip(weights, tokens, matches, strict=True)
-    total = sum(weight * own[:, match] for weight, own, match in parts)
+    total = sum(weight**2 * own[:, match] for weight, own, match in parts)
     return total * sum(own.sum() for own in tokens) / (total.sum() * n_times)
 
 
