@@ -83,10 +83,10 @@ RUNS = {
         "the best, fitted to all: ExponentialSchedule(",
     ),
     "cluster_embeddings": Example(
-        "--max-documents=300 --n-columns=8 --n-components=4",
+        "--max-documents=300 --n-components=4",
         "The page with the clusters is "
-        if has("bokeh", "pandas")
-        else "no package bokeh or pandas",
+        if has("bokeh", "pandas", "wordllama")
+        else "There is no package ",
     ),
     "how_many_topics": Example(
         "--max-documents=200 --true=3 --topics 2 4 --n-seeds=2 --max-iter=2",
