@@ -1,5 +1,7 @@
 """Invalid parameters: every estimator refuses them by name, before it is fitted."""
 
+import itertools
+
 import numpy as np
 import pytest
 from fits import Cdf
@@ -96,15 +98,16 @@ def cases_of(parameters):
 def test_bad_parameters_are_refused_by_name(name):
     row, kind = ESTIMATORS[name]
     valid, X = row.estimator(kind).get_params(deep=False), row.data(120)[:30]
-    for parameter, value in cases_of(valid):
-        for method in ("fit", "partial_fit"):
-            estimator = getattr(sktemper, name)(**{**valid, parameter: value})
-            nested = [n for n in estimator.get_params() if n.startswith(parameter)]
-            names = "|".join(["rate", *(n.rpartition("__")[2] for n in nested)])
-            with pytest.raises(InvalidParameterError, match=f"({names})'"):
-                getattr(estimator, method)(X)
-            assert not hasattr(estimator, "state_")
-            assert not hasattr(estimator, "n_features_in_")
+    for method, (parameter, value) in zip(
+        itertools.cycle(("fit", "partial_fit")), cases_of(valid), strict=False
+    ):
+        estimator = getattr(sktemper, name)(**{**valid, parameter: value})
+        nested = [n for n in estimator.get_params() if n.startswith(parameter)]
+        names = "|".join(["rate", *(n.rpartition("__")[2] for n in nested)])
+        with pytest.raises(InvalidParameterError, match=f"({names})'"):
+            getattr(estimator, method)(X)
+        assert not hasattr(estimator, "state_")
+        assert not hasattr(estimator, "n_features_in_")
 
 
 #: Values that do not suit the data or the other parameters: rows of estimators,
