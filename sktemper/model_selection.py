@@ -514,11 +514,9 @@ def _each(function, draws, n_jobs, verbose, is_enough=lambda results: False):
     They end if ``is_enough(results)``.  Warnings of fits that did not converge are
     ignored.
     """
-    results, quietly = [], {"action": "ignore", "category": ConvergenceWarning}
-    with (
-        warnings.catch_warnings(**quietly),
-        submitted(function, draws, effective_n_jobs(n_jobs)) as tasks,
-    ):
+    results, n_threads = [], effective_n_jobs(n_jobs)
+    quietly = warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
+    with quietly, submitted(function, draws, n_threads) as tasks:
         for number, task in enumerate(tasks):
             results.append(task.result())
             if verbose:

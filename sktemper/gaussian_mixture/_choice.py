@@ -240,10 +240,13 @@ def gain_of_correlations(X, labels, weight):
         varies = width > NO_WIDTH * largest
         own = np.where(varies, own - own.mean(axis=0), 0.0)
         X[labels == k] = own / np.where(varies, width, 1.0)
+    X = X[:, X[::2].any(axis=0)]  # columns that vary within components
+    if not X.size:
+        return 0.0
     from sklearn.covariance import ledoit_wolf  # most fits do not need it
 
     matrix, _ = ledoit_wolf(X[::2], assume_centered=True)
     rest = X[1::2]
-    excess = (rest**2).sum() - (rest * np.linalg.solve(matrix, rest.T).T).sum()
+    excess = (rest * (rest - rest @ np.linalg.pinv(matrix))).sum()
     gain = 0.5 * (excess / len(rest) - np.linalg.slogdet(matrix)[1])
     return gain * weight.sum()

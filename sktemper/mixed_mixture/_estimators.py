@@ -502,12 +502,11 @@ def _encoded(mixture, X, values):
     parts, unknown = [], {}
     weight, n_rows = vars(mixture).get("_column_weight"), X.shape[0]
     if weight is not None:  # of these rows, and of later parts
-        weight, mixture._column_weight = weight[:n_rows], weight[n_rows:]
-        weight = _weights_of_rows(weight, n_rows)
+        weight, mixture._column_weight = np.split(weight, [n_rows])
     for column, one in zip(mixture.columns_, values, strict=True):
         numbers, others = column.numbers(one)
         parts.append(numbers)
-        if others and weight is not None:
+        if others and np.shape(weight) == (n_rows,):
             _, others = column.numbers(one.weighted(weight))
         if others:
             unknown[one.name] = others

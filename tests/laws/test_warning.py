@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 import sktemper
-from sktemper import AnnealedLDA
+from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedStudentMixture
 from sktemper.base import TemperedEstimator
 
 from .draws import LENGTH, generator, too_few, too_many
@@ -143,6 +143,14 @@ def test_warnings_do_not_depend_on_rows_without_weight(row, case, monkeypatch):
     expected = messages()
     monkeypatch.setattr(TemperedEstimator, "_fit", fit_to_more)
     assert messages() == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mixture", [AnnealedGaussianMixture, AnnealedStudentMixture])
+def test_columns_without_width_are_not_correlated(mixture):
+    """Single values have no correlations, whose matrix is singular."""
+    X = np.random.default_rng(0).normal(size=(3, 2))[np.arange(150) % 3]
+    assert mixture(5, random_state=0).fit(X).n_active_components_ == 3
 
 
 def test_merged_topics_are_no_copies():
