@@ -145,8 +145,7 @@ class Population(NamedTuple):
     @classmethod
     def after_fit(cls, total, rate):
         """Return the population as if the rows had been a stream, in random order."""
-        unit = rate.unit()
-        if not isinstance(unit, float):  # the rows have no times
+        if not isinstance(unit := rate.unit(), float):  # the rows have no times
             return cls(total)
         exponent = math.log(2.0) * total / unit
         share = -math.expm1(-exponent) / exponent

@@ -251,9 +251,10 @@ def run_stream(run, tempering, times, size, hooks):
     if run.state.stream is None:
         due = min(FIRST_RENEWAL, run.policies.renewals.memory)
         run.state.stream = Stream(due=due)
-        if total := run.state.progress.total_rows:  # learned without a half-life
-            population = Population.after_fit(total, run.policies.learning_rate)
-            run.state.policies.learning_rate = population
+        states, total = run.state.policies, run.state.progress.total_rows
+        given = total, run.policies.learning_rate
+        if total and not states.learning_rate.size:  # learned without a half-life
+            states.learning_rate = Population.after_fit(*given)
     pieces, n_rows = _Pieces(run, tempering, times, hooks), len(run.problem.data)
     for start in range(0, n_rows, size):
         pieces.learn(slice(start, min(start + size, n_rows)))

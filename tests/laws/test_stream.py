@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from sktemper import TemperedBernoulliMixture
+from sktemper import AnnealedLDA, TemperedBernoulliMixture
 from sktemper.model import Powers, Request
 
 from .draws import LENGTH, cells, generator
-from .registry import MODELS
+from .registry import MODELS, documents
 
 STREAMING = [row for row in MODELS if "half_life" in row.make().get_params()]
 
@@ -45,6 +45,14 @@ def test_rows_of_a_fit_count_as_those_of_a_stream(subject):
         estimator.partial_fit(X[:2], sample_weight=np.full(2, 1e-9))
         atol = 1e-5 * np.abs(expected).max()
         np.testing.assert_allclose(natural(estimator), expected, rtol=1e-5, atol=atol)
+
+
+def test_merged_topics_keep_their_weight_in_a_stream():
+    X = documents(np.random.default_rng(0), 400)
+    lda = AnnealedLDA(6, half_life=50, renewals=None, random_state=0).fit(X[:200])
+    lda = lda.partial_fit(X[200:]).merge_topics(3)
+    before = lda.components_.sum()
+    assert lda.partial_fit(X[:1]).components_.sum() == pytest.approx(before, rel=0.05)
 
 
 @pytest.mark.parametrize("fit_forgets", [True, False])
