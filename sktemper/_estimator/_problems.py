@@ -57,10 +57,11 @@ class ReadyModel:
         return model
 
     def keep(self, model, estimator, state):
-        """Keep the model of a fit that has ended, without what it knows of the data."""
-        if not self._model.has(model):
+        """Keep the model of a fit that has ended, without caches, if none is kept yet."""
+        given = _settings_of(estimator, state)
+        if self._model.known(*given) is None:
             forget(model)
-            self._model.keep(model, *_settings_of(estimator, state))
+            self._model.keep(model, *given)
 
     def prepared(self, model, globals_, hyper):
         """Return the prepared parameters, cached if it is the last model."""
