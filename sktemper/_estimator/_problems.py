@@ -57,7 +57,7 @@ class ReadyModel:
         return model
 
     def keep(self, model, estimator, state):
-        """Keep the model of a fit that has ended, without caches, if none is kept yet."""
+        """Keep the model of a fit that has ended, without caches, if none is kept."""
         given = _settings_of(estimator, state)
         if self._model.known(*given) is None:
             forget(model)
