@@ -102,8 +102,8 @@ def labelled_columns(data, names):
 
 
 # -- copies of rows, of which a mixture would make components of their own -------------
-#: Rows are copies if a row has at least this many others on average.  A bootstrap
-#: sample has 1, and with 2 mixtures begin to have superfluous components.
+#: Rows that do not all occur equally often are copies if a row has at least this many
+#: others on average.  A bootstrap sample has 1.
 LEAST_COPIES = 1.5
 #: Of pairs that agree in half of the columns, this share must agree in all.  It is
 #: lower if rows are equal because values are coarse.
@@ -136,12 +136,12 @@ def _n_copies(X, n_rows, n_components):
         return 0.0
     copies = _n_pairs(numbers) * (n_rows - 1) / (n * (n - 1))
     # two different rows a component, and no more, are categories
-    if copies < LEAST_COPIES or 2 * n_components * (1 + copies) >= n_rows:
+    if 2 * n_components * (1 + copies) >= n_rows:
         return 0.0
-    if n == n_rows and math.gcd(*numbers) - 1 >= LEAST_COPIES:
-        return copies
+    is_multiple = n == n_rows and math.gcd(*numbers) > 1
     halves = (_n_pairs(_counts(X[:, start::2])) for start in (0, 1))
-    return copies if _n_pairs(numbers) >= LEAST_WHOLE * max(halves) else 0.0
+    are_whole = _n_pairs(numbers) >= LEAST_WHOLE * max(halves)
+    return copies * (is_multiple or (copies >= LEAST_COPIES and are_whole))
 
 
 def _n_pairs(numbers):

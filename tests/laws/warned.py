@@ -234,7 +234,7 @@ def equal_weights(random, case):
 def _copied(estimator, random, case, X, y):
     rows = np.arange(len(X))
     if case == "fault":
-        rows = random.permutation(np.repeat(rows, random.integers(4, 12)))
+        rows = random.permutation(np.repeat(rows, random.integers(2, 12)))
     return agreement(estimator.set_params(random_state=0), X[rows], y[rows])
 
 
