@@ -117,6 +117,7 @@ def test_a_fit_has_the_bits_of_threads(client, row):
     assert bound == threads.lower_bound(parts, weight)
 
 
+@pytest.mark.deep  # two workers have the bits of threads
 def test_one_worker_and_two_do_the_same(client, documents):
     parts = delayed_of(parts_of(documents, 40, 30, 20))
     both = skd.fit(lda_of(), parts, client=client)
