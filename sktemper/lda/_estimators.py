@@ -308,16 +308,19 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
     @property
     def prediction_prior_(self) -> np.ndarray:
         """Prior of documents in `transform` and `score`, if `fit_prior` was called."""
-        self._state()
-        prior = choices_of(self).prediction_prior
-        if prior is None:
-            raise NotFittedError("There is no prediction_prior_: call fit_prior first.")
-        return prior
+        return self._result_of("fit_prior", "prediction_prior")
 
     @property
-    def recurrence_(self) -> np.ndarray | None:
-        """Probabilities that topics return, if `fit_recurrence` was called, or None."""
-        return choices_of(self).recurrence
+    def recurrence_(self) -> np.ndarray:
+        """Probabilities that topics return, if `fit_recurrence` was called."""
+        return self._result_of("fit_recurrence", "recurrence")
+
+    def _result_of(self, method, name):
+        self._state()
+        found = getattr(choices_of(self), name)
+        if found is None:
+            raise NotFittedError(f"There is no {name}_: call {method} first.")
+        return found
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -913,7 +916,7 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
             "term_score": words.term_scores[chosen],
             "prevalence": prevalence[topic],
         }
-        if (returns := self.recurrence_) is not None:
+        if (returns := choices_of(self).recurrence) is not None:
             columns["recurrence"] = returns[topic]
         if X is not None:
             from ..metrics import npmi_coherence

@@ -37,8 +37,10 @@ METHODS = {
 SUMS = set(
     "fit partial_fit fit_transform fit_predict fit_prior score aic bic icl".split()
 )
-SUMS |= set("entropy_r2 lower_bound perplexity topics top_documents".split())
-SUMS |= {"similar_documents", "explain", "separate_common_words"}
+SUMS |= set(
+    "fit_recurrence entropy_r2 lower_bound perplexity topics top_documents".split()
+)
+SUMS |= {"fit_recurrence", "similar_documents", "explain", "separate_common_words"}
 
 
 def conditional(estimator, X):
