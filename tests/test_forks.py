@@ -17,7 +17,7 @@ SCRIPT = """if True:
     from sklearn.cluster import KMeans
 
     import sktemper
-    from sktemper._utils import _linalg
+    from sktemper._utils import _tasks
 
     warnings.simplefilter("ignore")
     random = np.random.default_rng(0)
@@ -44,7 +44,7 @@ SCRIPT = """if True:
     held = threading.Event()
 
     def hold():  # a lock, by a thread that the child does not have
-        with _linalg._limit.lock:
+        with _tasks._limit.lock:
             held.set()
             threading.Event().wait()
 

@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sktemper._engine._data import as_slice
 from sktemper._utils import _linalg as linalg
-from sktemper._utils._linalg import one_blas_thread, sparse_rows, tiled_matmul
+from sktemper._utils._linalg import sparse_rows, tiled_matmul
+from sktemper._utils._tasks import one_blas_thread
 from sktemper.lda._model import LDAModel
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
 
@@ -221,7 +222,6 @@ def test_one_thread_nests_and_is_given_back():
 
 
 def test_one_thread_lasts_until_the_last_has_left():
-    """The first thread to enter may be the first to leave."""
     entered, leave = threading.Event(), threading.Event()
 
     def first():
@@ -256,7 +256,7 @@ def test_ctrl_c_leaves_the_threads_of_blas(call, monkeypatch):
             self.num_threads = n_threads
 
     libraries = [Library(), Library()]
-    monkeypatch.setattr(linalg, "_libraries", lambda: libraries)
+    monkeypatch.setattr("sktemper._utils._tasks._libraries", lambda: libraries)
     with pytest.raises(KeyboardInterrupt), one_blas_thread():
         pass
     with one_blas_thread():

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import logging
 import math
 
 import numpy as np
@@ -9,13 +10,23 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._engine._fit import REPEATS, FitHooks
 from .._utils._cache import forget
-from .._utils._notices import log, warn, warn_once
+from .._utils._notices import logger, warn, warn_once
 from .._utils._results import install_results
 from .._utils._validation import ROUNDING
 from ..schedules import Clock
 
 
 # -- commits, callbacks and log lines --------------------------------------------------
+def log(estimator, message, *values):
+    if not estimator.verbose:
+        return
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)
+    logger.info(message, *values)
+
+
 class EstimatorHooks(FitHooks):
     """Commits, callbacks and log lines of a fit.
 

@@ -24,10 +24,10 @@ from .._engine._state import State
 from .._engine._stream import remember, run_stream
 from .._utils._arguments import Interval, WholeNumber
 from .._utils._cache import twin
-from .._utils._linalg import one_blas_thread
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
+from .._utils._tasks import one_blas_thread
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import FEW_VALUES, INEXACT, is_small_matrix
 from ..learning_rates import LearningRate, RobbinsMonro, as_learning_rate

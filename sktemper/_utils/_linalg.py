@@ -1,63 +1,10 @@
 """Matrix products with reproducible rounding, and rows of matrices and of blocks."""
 
-import contextlib
-import functools
-import os
-import threading
-
 import numpy as np
 
 from .._simd.special import multiply, packed_columns
 from ._budgets import TERMS_AT_ONCE, slices
 from ._csr import copied_rows
-from ._sklearn import thread_pools
-
-
-class _Limit:
-    """Limit of `one_blas_thread`, which the first caller sets and the last one ends.
-
-    Because Ctrl-C may come anywhere, callers are stored as a set instead of a count,
-    and pairs of a library and its number of threads before, until all are restored.
-    """
-
-    def __init__(self):
-        self.lock, self.callers, self.before = threading.Lock(), set(), []
-
-
-_limit = _Limit()
-if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the lock
-    os.register_at_fork(after_in_child=_limit.__init__)
-
-
-@functools.cache
-def _libraries():
-    return thread_pools().select(user_api="blas").lib_controllers
-
-
-@contextlib.contextmanager
-def one_blas_thread():
-    """Limit BLAS to one thread, for the whole process, while any caller is inside.
-
-    Blocks are processed in parallel, so that BLAS need not use several threads.  The
-    number of BLAS threads would also change the rounding of products.
-    """
-    caller = object()
-    try:
-        with _limit.lock:
-            if not _limit.callers and not _limit.before:
-                pairs = [(library, library.num_threads) for library in _libraries()]
-                _limit.before = [pair for pair in pairs if pair[1] != 1]
-            _limit.callers.add(caller)
-            for library, _ in _limit.before:
-                library.set_num_threads(1)
-        yield
-    finally:
-        with _limit.lock:
-            _limit.callers.discard(caller)
-            if not _limit.callers:
-                for library, n_threads in _limit.before:
-                    library.set_num_threads(n_threads)
-                _limit.before = []
 
 
 def tiled_matmul(rows, matrix):

@@ -1,4 +1,4 @@
-"""Log lines of estimators, and warnings that refer to a line of the user's code."""
+"""Warnings that refer to a line of the user's code, and the logger of estimators."""
 
 import logging
 import sys
@@ -36,18 +36,8 @@ def listed(names):
     return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
 
 
-# -- log lines and warnings of estimators ----------------------------------------------
+# -- the logger and the warnings of estimators -----------------------------------------
 logger = logging.getLogger("sktemper")
-
-
-def log(estimator, message, *values):
-    if not estimator.verbose:
-        return
-    if not logger.hasHandlers():
-        logger.addHandler(logging.StreamHandler())
-    if logger.level == logging.NOTSET:
-        logger.setLevel(logging.INFO)
-    logger.info(message, *values)
 
 
 def is_first(estimator, topic):

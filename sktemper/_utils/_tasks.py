@@ -1,4 +1,4 @@
-"""Threads that run tasks, without a deadlock after Ctrl-C.
+"""Threads that run tasks, without a deadlock after Ctrl-C, and one thread of BLAS.
 
 Python code that takes a lock, as in `concurrent.futures`, can leave it locked: Ctrl-C
 may come after the acquisition and before the block that releases it, and the next
@@ -8,20 +8,24 @@ completely or not at all.
 """
 
 import _thread
+import functools
+import os
+import threading
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
-from threading import local
 
 import numpy as np
+
+from ._sklearn import thread_pools
 
 #: Seconds that the calling thread sleeps at most before it checks for Ctrl-C.
 LONGEST_SLEEP = 0.05
 
 #: ``pool`` is the `Pool` whose threads help this thread, if there is one, and
 #: ``is_of_pool`` says whether this thread is one of them.
-_of_thread = local()
+_of_thread = threading.local()
 
 
 class Task:
@@ -184,3 +188,51 @@ def _work(pool, tasks, left, alive):
     finally:
         del alive[_thread.get_ident()]
         left.put(None)
+
+
+# -- one thread of BLAS ----------------------------------------------------------------
+class _Limit:
+    """Limit of `one_blas_thread`, which the first caller sets and the last one ends.
+
+    Because Ctrl-C may come anywhere, callers are stored as a set instead of a count,
+    and pairs of a library and its number of threads before, until all are restored.
+    """
+
+    def __init__(self):
+        self.lock, self.callers, self.before = threading.Lock(), set(), []
+
+
+_limit = _Limit()
+if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the lock
+    os.register_at_fork(after_in_child=_limit.__init__)
+
+
+@functools.cache
+def _libraries():
+    return thread_pools().select(user_api="blas").lib_controllers
+
+
+@contextmanager
+def one_blas_thread():
+    """Limit BLAS to one thread, for the whole process, while any caller is inside.
+
+    Blocks are processed in parallel, so that BLAS need not use several threads.  The
+    number of BLAS threads would also change the rounding of products.
+    """
+    caller = object()
+    try:
+        with _limit.lock:
+            if not _limit.callers and not _limit.before:
+                pairs = [(library, library.num_threads) for library in _libraries()]
+                _limit.before = [pair for pair in pairs if pair[1] != 1]
+            _limit.callers.add(caller)
+            for library, _ in _limit.before:
+                library.set_num_threads(1)
+        yield
+    finally:
+        with _limit.lock:
+            _limit.callers.discard(caller)
+            if not _limit.callers:
+                for library, n_threads in _limit.before:
+                    library.set_num_threads(n_threads)
+                _limit.before = []

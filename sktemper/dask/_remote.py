@@ -19,7 +19,7 @@ from scipy import sparse
 from .._contract import compacted
 from .._engine._data import InMemory
 from .._engine._workers import tree_sum
-from .._utils._linalg import one_blas_thread
+from .._utils._tasks import one_blas_thread
 from ..model import Stopped
 
 #: Result of a stopped task; an exception would fill the logs of workers.

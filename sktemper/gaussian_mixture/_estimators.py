@@ -22,6 +22,7 @@ from .._estimator._data_checks import (
     check_first_columns,
     labelled_columns,
 )
+from .._estimator._end_of_fit import log
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin, check_enough_samples
 from .._estimator._problems import validated_weight

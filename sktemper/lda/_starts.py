@@ -9,6 +9,7 @@ from scipy.special import polygamma
 
 from .._families._critical import effective_rows, leading_axes, sample_counts
 from .._utils._linalg import nearest_rotation, one_blas_thread
+from .._utils._tasks import one_blas_thread
 from .._utils._validation import ROUNDING
 
 # -- critical temperatures of topics, from eigenvalues of correspondence analysis ------
