@@ -74,6 +74,13 @@ def test_errors_are_small(name, dtype):
     assert largest < tol(np.finfo(dtype).eps)
 
 
+def test_differences_of_log_gamma():
+    x = X.astype(np.float32).astype(np.float64)  # sums with 3 are exact
+    rise = np.subtract(exact("log_gamma", x + 3, 1), exact("log_gamma", x, 1))
+    error = rise - special.log_rising(x, np.full(len(x), 3.0))
+    assert np.max(np.abs(error)) < 1e-13
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["digamma", "exp_digamma", "log_gamma", "trigamma"])
 def test_large_arguments(name, dtype):
