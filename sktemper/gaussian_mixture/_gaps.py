@@ -314,13 +314,12 @@ class WithGaps:
         shape = len(block), len(usual.means)
         squares, log_determinants = np.empty(shape), np.zeros(shape)
         if not self.covariance.products:
-            rows, known = block.shift(self.origin), ~block.missing
-            for k, precision in enumerate(self._variances(usual) ** -1.0):
-                moved = np.where(known, rows - usual.means[k], 0.0)
-                squares[:, k] = (moved * moved * precision).sum(axis=1)
-                logs = np.where(known, 0.0, np.log(precision))
-                log_determinants[:, k] = logs.sum(axis=1)
-            return squares, log_determinants
+            rows, precisions = block.shift(self.origin), self._variances(usual) ** -1.0
+            known = (~block.missing).astype(np.float64)
+            for k, precision in enumerate(precisions):
+                moved = (rows - usual.means[k]) * known
+                squares[:, k] = tiled_matmul(moved * moved, precision[:, None])[:, 0]
+            return squares, tiled_matmul(1.0 - known, np.log(precisions).T)
         for part, own in block.parts(shape[1]):
             found = self._given(own, usual)
             log_determinants[part] = found.log_determinants.T

@@ -15,13 +15,8 @@ def log_integrals(
         return
     with nogil:
         status = SIMD.log_integrals_f64(
-            out.shape[0],
-            squares.shape[0],
-            squares.shape[1],
-            &law[0],
-            &squares[0, 0],
-            &stop[0],
-            &out[0],
+            out.shape[0], squares.shape[0], squares.shape[1],
+            &law[0], &squares[0, 0], &stop[0], &out[0],
         )
     if status:
         raise Stopped
