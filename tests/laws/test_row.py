@@ -35,7 +35,7 @@ METHODS = {
 }
 #: Methods with data whose results are not one for each row.
 SUMS = set(
-    "fit partial_fit fit_transform fit_predict fit_prior score aic bic icl".split()
+    "fit partial_fit fit_transform fit_predict fit_prior fit_recurrence score aic bic icl".split()
 )
 SUMS |= set(
     "fit_recurrence entropy_r2 lower_bound perplexity topics top_documents".split()
