@@ -11,7 +11,6 @@ import numpy as np
 
 from .._contract import Fold, Stopped
 from .._utils._budgets import TERMS_ALONE
-from .._utils._linalg import one_blas_thread
 from .._utils._tasks import Pool, Task, cancel, one_blas_thread
 
 

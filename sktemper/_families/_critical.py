@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .._utils._budgets import ROWS_AT_ONCE, slices
-from .._utils._linalg import one_blas_thread, sparse_rows
+from .._utils._linalg import sparse_rows
 from .._utils._tasks import one_blas_thread
 
 # -- leading axes of samples of rows: the directions in which rows differ most ---------

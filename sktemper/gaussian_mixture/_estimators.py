@@ -41,7 +41,7 @@ from .._utils._budgets import ROWS_AT_ONCE, TERMS_ALONE
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
-from .._utils._notices import log, warn, warn_once
+from .._utils._notices import warn, warn_once
 from .._utils._typing import ArrayLike, Float, Int, Statistic
 from .._utils._validation import check_numbers, check_values
 from ..moves import Moves

@@ -8,7 +8,7 @@ from scipy.linalg import qr
 from scipy.special import polygamma
 
 from .._families._critical import effective_rows, leading_axes, sample_counts
-from .._utils._linalg import nearest_rotation, one_blas_thread
+from .._utils._linalg import nearest_rotation
 from .._utils._tasks import one_blas_thread
 from .._utils._validation import ROUNDING
 
