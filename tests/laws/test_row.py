@@ -35,12 +35,10 @@ METHODS = {
 }
 #: Methods with data whose results are not one for each row.
 SUMS = set(
-    "fit partial_fit fit_transform fit_predict fit_prior fit_recurrence score aic bic icl".split()
+    "fit partial_fit fit_transform fit_predict fit_prior score aic bic icl".split()
 )
-SUMS |= set(
-    "fit_recurrence entropy_r2 lower_bound perplexity topics top_documents".split()
-)
-SUMS |= {"fit_recurrence", "similar_documents", "explain", "separate_common_words"}
+SUMS |= set("entropy_r2 lower_bound perplexity topics top_documents explain".split())
+SUMS |= {"fit_recurrence", "separate_common_words", "similar_documents"}
 
 
 def conditional(estimator, X):
