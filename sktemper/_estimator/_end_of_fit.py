@@ -69,7 +69,8 @@ class EstimatorHooks(FitHooks):
 
     def store(self, run):
         """Store the model, and results for the training rows."""
-        self.work._ready.keep(self.problem.model, self.work, run.state)
+        known = functools.partial(forget, self.problem.model)
+        self.work._ready.model(self.work, run.state, known)
         self.work._finish(self.problem, run.state)
         install_results(self.estimator, self.work)
 

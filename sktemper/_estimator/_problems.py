@@ -16,7 +16,7 @@ from .._engine._fit import TrainingSettings, fit, new_states, plan_fit
 from .._engine._passes import sections_of
 from .._engine._workers import InlineWorkers, Workers, threads_for
 from .._utils._arguments import check_flag, half_life_of, refuse
-from .._utils._cache import LastCall, forget
+from .._utils._cache import LastCall
 from .._utils._dates import checked_times
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn_once
@@ -49,31 +49,20 @@ class ReadyModel:
     def __reduce__(self):
         return ReadyModel, ()  # a pickle is empty
 
-    def model(self, estimator, state):
-        """Return the model of a fit."""
-        given = _settings_of(estimator, state)
-        model = self._model.result(lambda *_: estimator._new_model(), *given)
+    def model(self, estimator, state, make=None):
+        """Return the model of a fit; if there is none, the result of ``make()``."""
+        parameters = map(vars(estimator).get, estimator._get_param_names())
+        given = state.fixed, state.n_features, state.dtype, *parameters
+        make = make or estimator._new_model
+        model = self._model.result(lambda *_: make(), *given)
         model.stop[0] = 0  # a second Ctrl-C may have come before the end of a pool
         return model
-
-    def keep(self, model, estimator, state):
-        """Keep the model of a fit that has ended, without caches, if none is kept."""
-        given = _settings_of(estimator, state)
-        if self._model.known(*given) is None:
-            forget(model)
-            self._model.keep(model, *given)
 
     def prepared(self, model, globals_, hyper):
         """Return the prepared parameters, cached if it is the last model."""
         if not self._model.has(model):
             return model.prepare(globals_, hyper)
         return self._prepared.result(type(model).prepare, model, globals_, hyper)
-
-
-def _settings_of(estimator, state):
-    """Return what a model is made of."""
-    parameters = map(vars(estimator).get, estimator._get_param_names())
-    return state.fixed, state.n_features, state.dtype, *parameters
 
 
 class Validation:

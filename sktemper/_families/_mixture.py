@@ -514,9 +514,7 @@ class MixtureModel(NaturalModel):
         """Return the model with another number of components, and the same `stop`."""
         weights, family = type(self.weights)(n_components), self.family
         parts = {"weights": weights, "family": family.resized(n_components)}
-        model = twin(self, n_components=n_components, **parts)
-        forget(model)
-        return model
+        return forget(twin(self, n_components=n_components, **parts))
 
     def with_births(
         self, globals_, hyper, n_births, X, row_weight, random

@@ -57,9 +57,10 @@ def twin(owner, **changes):
 
 
 def forget(owner):
-    """Replace the caches of an object, and its unused memory, by empty ones."""
+    """Replace the caches of an object, and its unused memory; return the object."""
     kept = {k: v for k, v in vars(owner).items() if isinstance(v, LastCall | Room)}
     vars(owner).update({name: copy.copy(value) for name, value in kept.items()})
+    return owner
 
 
 def read_only(array):
