@@ -1,6 +1,7 @@
 """Consensus of fits, topics that return, and trees of topics."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 from scipy.special import gammaln
@@ -60,11 +61,11 @@ def test_fits_of_different_numbers_have_the_topics_of_the_smallest(corpus):
     assert similarities.min() > 0.8
 
 
-@pytest.mark.parametrize("form", [np.asarray, "frame", "parts"])
+@pytest.mark.parametrize("form", ["array", "frame", "parts"])
 def test_a_consensus_is_that_of_fits_to_random_halves(corpus, form):
     X = corpus[0]
-    given = {"frame": lambda X: frame_of(X), "parts": lambda X: [X[:300], X[300:]]}
-    given = given.get(form, lambda X: form(X.toarray()))(X)
+    frame = pd.DataFrame(X.toarray()).add_prefix("w")
+    given = {"array": X.toarray(), "frame": frame, "parts": [X[:300], X[300:]]}[form]
     lda = AnnealedLDA(5, random_state=0)
     found = topic_consensus(lda, given, n_splits=1, random_state=3)
     rng = np.random.RandomState(3)
@@ -77,11 +78,6 @@ def test_a_consensus_is_that_of_fits_to_random_halves(corpus, form):
     assert not hasattr(lda, "state_") and "_end_of_fit_checks" not in vars(found)
     if form == "frame":
         assert found.top_words(n_words=1)[0][0].startswith("w")
-
-
-def frame_of(X):
-    pandas = pytest.importorskip("pandas")
-    return pandas.DataFrame(X.toarray()).add_prefix("w")
 
 
 def test_fits_without_a_consensus(corpus, halves):

@@ -160,7 +160,7 @@ def test_categories_are_indicators_and_the_fit_does_not_change(fitted):
     lda, X, group = fitted
     before = lda.components_
     place = np.array(["a", "b", "c"])[np.arange(X.shape[0]) % 3]
-    frame = pandas.DataFrame({"group": group == 1, "place": place})
+    frame = pandas.DataFrame({"Intercept": 1.0, "group": group == 1, "place": place})
     regression = topic_regression(lda, X, frame, n_sweeps=20, random_state=0)
     assert regression.names == ["(intercept)", "group=True", "place=b", "place=c"]
     columns = np.column_stack([group, place == "b", place == "c"]).astype(float)
