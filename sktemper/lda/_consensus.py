@@ -16,14 +16,17 @@ from ._merging import most_probable, unit
 
 
 def fits_to_halves(estimator, X, n_splits, random_state):
-    """Return pairs of fits to both halves of random splits of the documents."""
+    """Return pairs of fits to both halves of random splits of the documents.
+
+    Rows are in random order, because starts are computed from evenly spaced ones.
+    """
     rng, most, fits = check_random_state(random_state), np.iinfo(np.int32).max, []
     data = data_of(X, partial(check_array, accept_sparse="csr", ensure_min_samples=2))
     for _ in range(n_splits):
         for half in np.array_split(rng.permutation(len(data)), 2):
             fit = clone(estimator).set_params(random_state=rng.randint(most))
             fit._end_of_fit_checks = ()  # few documents may leave topics empty
-            fit.fit(data.rows(np.sort(half)))
+            fit.fit(data.rows(np.sort(half))[rng.permutation(len(half))])
             del fit._end_of_fit_checks
             fit.state_.choices = replace(choices_of(fit), names=names_of(X))
             fits.append(fit)
