@@ -11,13 +11,9 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import psi, softmax
 
-from sktemper._families._gaussian import (
-    LEAST_EIGENVALUE,
-    GaussianPrior,
-    packed,
-    unpacked,
-)
+from sktemper._families._gaussian import GaussianPrior, packed, unpacked
 from sktemper._simd import special
+from sktemper._utils._validation import ROUNDING
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import _users as module
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
@@ -364,6 +360,7 @@ def test_the_kernel_stops():
     model, X = model_of(), ratings_of()
     hyper, globals_ = begun(model, X)
     prepared, block = model.prepare(globals_, hyper), model.take(X, ALL)
+    parts = block.starts, block.items, block.values, None, prepared.items.table
     model.stop[0] = 1
     for call in (
         # a copy, because results of the same object are cached
@@ -371,13 +368,11 @@ def test_the_kernel_stops():
         lambda: model.local_step(block, prepared, Request()),
         lambda: model.moments(block, prepared, prepared.items),
         lambda: model.predictive_scores(block, prepared),
+        lambda: _kernels.other_sums(*parts, 9, 3, True, STOPPED),
+        lambda: _kernels.own_sums(*parts, 3, True, STOPPED),
     ):
         with pytest.raises(Stopped):
             call()
-    table = prepared.items.table
-    parts = block.starts, block.items, block.values, None, table
-    assert _kernels.other_sums(*parts, 9, 3, True, STOPPED) == (None, None)
-    assert _kernels.own_sums(*parts, 3, True, STOPPED) is None
 
 
 # -- data ------------------------------------------------------------------------------
@@ -748,9 +743,9 @@ def test_ratings_without_noise(dtype):
     bounds = bounds_of(model, X, Powers(), 40)
     if dtype == np.float64:
         # The relative error of the priors' precisions is the rounding error times the
-        # condition number, which is at most 1 / LEAST_EIGENVALUE, for each user and
+        # condition number, which is at most 1 / ROUNDING, for each user and
         # item. The smallest rise of the last steps is a thousand times as large.
-        known = EPS / LEAST_EIGENVALUE * sum(X.shape)
+        known = EPS / ROUNDING * sum(X.shape)
         assert np.diff(bounds).min() > -known
         assert np.diff(bounds)[-1] > 100 * known
     assert bounds[-1] > 15_000

@@ -4,7 +4,7 @@ The functions only compute arrays from arrays: they draw no random numbers and d
 no policy.  The loops are C code in ``_loops.h``, which is compiled for each instruction
 set.  That file also describes panels, the layout of sums and moments.
 
-A call returns early if another thread sets ``stop``, an array of shape (1,), to a nonzero
+A call raises `Stopped` if another thread sets ``stop``, an array of shape (1,), to a nonzero
 number.  The `Room` of ``room`` has memory that may be reused for the results.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from cython cimport floating
 
+from sktemper._contract import Stopped
 from sktemper._families._kernels import gaussians
 from sktemper._simd.room import empty
 
@@ -46,8 +47,7 @@ cpdef pair_sums(
 
     Returns
     -------
-    sums : ndarray of shape (n_panels, n_rows, panel_width) or None
-        None if stopped.
+    sums : ndarray of shape (n_panels, n_rows, panel_width)
     """
     cdef pairs_block block
     cdef intptr_t n_rows = starts.shape[0] - 1
@@ -67,7 +67,9 @@ cpdef pair_sums(
     block.sums = &sums[0, 0, 0]
     with nogil:
         status = run_pair_sums(floating is float, &block)
-    return None if status else out[:, :n_rows]
+    if status:
+        raise Stopped
+    return out[:, :n_rows]
 
 
 def row_sums(const intptr_t[::1] starts, const double[::1] values):
@@ -89,20 +91,19 @@ def add_sums(
     const floating[:, :, ::1] part,
     const int32_t[::1] places,
     double factor,
-    const int[::1] stop,
+    const int[::1] stop=np.zeros(1, dtype=np.intc),
 ):
     """Add ``factor`` times the rows of a part to rows of a total.
 
     Both have the layout of the sums of `pair_sums`.  ``places`` has the index in
-    ``total`` of each row of the part, and is None for all rows in order.  The call
-    returns whether it was stopped.
+    ``total`` of each row of the part, and is None for all rows in order.
     """
     cdef intptr_t n_panels = part.shape[0], n_part = part.shape[1]
     cdef intptr_t n_rows = total.shape[1]
     cdef const int32_t *where = NULL
     cdef int status
     if not n_part:
-        return False
+        return
     if places is not None:
         where = &places[0]
     with nogil:
@@ -110,7 +111,8 @@ def add_sums(
             n_panels, n_rows, n_part, where, factor, &part[0, 0, 0], &total[0, 0, 0],
             &stop[0],
         )
-    return status != 0
+    if status:
+        raise Stopped
 
 
 def user_means(
@@ -149,8 +151,6 @@ def user_means(
     sums = pair_sums[floating](
         starts, items, square, linear, table, places[1] // table.shape[2], stop, room
     )
-    if sums is None:
-        return -1
     return gaussians["float" if floating is float else "double"](
         sums, sums, prior, places, stop, means,
         first=0, last=n_users, scales=scales, shared=shared,

@@ -29,7 +29,7 @@ from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Stopped
 from . import _kernels
-from ._pairs import Pairs, PairStatistics, add_sums, read_pairs
+from ._pairs import Pairs, PairStatistics, read_pairs
 
 
 # -- classes for the parameters of implicit feedback, and for moments of Gaussians -----
@@ -177,21 +177,21 @@ class PairInference:
         Their field ``moments`` is a sum over users, weighted by ``factors``.
         """
         natural = self.hyper.users.natural()
-        sums = self.model.sums(
-            self.block.starts,
-            self.block.items,
-            *self.pair_factors,
-            self.prepared.items.table,
-        )
+        sums = self.sums()
         return self.model.gaussians(
             sums,
             self.powers.prior * natural,
-            natural[: self.model.n_packed],
+            traced=natural[: self.model.n_packed],
             out=sums,
             shared=self.prepared.shared,
             scales=self.scales,
             weights=factors,
         )
+
+    def sums(self):
+        """Return the sums over the pairs of each user."""
+        pairs = self.block.starts, self.block.items, *self.pair_factors
+        return self.model.sums(pairs, self.prepared.items.table)
 
     def residuals(self, users):
         """Return the sums of w E(y - u . v)^2 over all pairs of each user.
@@ -226,7 +226,7 @@ class PairInference:
             weighted = [(by_pair * f).astype(f.dtype) for f in self.pair_factors]
         items, pairs = self.block.by_item(weighted, n_items)
         return PairStatistics(
-            ((items, self.model.sums(*pairs, users.table)),),
+            ((items, self.model.sums(pairs, users.table)),),
             float(factors @ residuals),
             float(factors @ self.n_pairs),
             users.moments,
@@ -341,26 +341,17 @@ class ImplicitFactorizationModel(FactorizationModel):
         own = np.require(globals_.own, self.dtype, "CA")
         table = self.room.empty(own.shape, self.dtype)
         no_traces = np.zeros(self.n_packed)  # the traces are not used
-        return self.gaussians(own, globals_.common, no_traces, out=table)
+        return self.gaussians(own, globals_.common, traced=no_traces, out=table)
 
-    def gaussians(
-        self, sums, prior, traced, *, out, shared=None, scales=None, weights=None
-    ):
+    def gaussians(self, sums, prior, *, out, weights=None, **options):
         """Return the posteriors with parameters prior + scales (shared + sums).
 
         Raise if a precision is not positive definite.  The table of the moments is
-        written to ``out``, which may be ``sums``.
+        written to ``out``, which may be ``sums``.  The options are those of the kernel.
         """
         total = np.zeros(self.n_natural)
         means, scalars, n_indefinite = self._solved(
-            sums,
-            out,
-            prior,
-            traced=traced,
-            shared=shared,
-            scales=scales,
-            weights=weights,
-            total=total,
+            sums, out, prior, weights=weights, total=total, **options
         )
         self._check_solved(n_indefinite)
         weight = len(means) if weights is None else weights.sum()
@@ -433,20 +424,9 @@ class ImplicitFactorizationModel(FactorizationModel):
                 "pass weights with a mean of about 1."
             )
 
-    def sums(self, starts, others, square_factors, linear_factors, table):
-        sums = _kernels.pair_sums(
-            starts,
-            others,
-            square_factors,
-            linear_factors,
-            table,
-            self.n_square,
-            self.stop,
-            self.room,
-        )
-        if sums is None:
-            raise Stopped
-        return sums
+    def sums(self, pairs, table):
+        """Return sums over pairs, which are the first arguments of the kernel."""
+        return _kernels.pair_sums(*pairs, table, self.n_square, self.stop, self.room)
 
     def _common_target(self, statistics, scale, powers, hyper):
         """Return the part of the target that all items share."""
@@ -458,7 +438,7 @@ class ImplicitFactorizationModel(FactorizationModel):
     def target_parameters(self, statistics, scale, powers, hyper):
         own = zeros(self.room, self.table_shape, self.dtype)
         for items, sums in statistics.parts:
-            add_sums(own, sums, items, scale / hyper.noise_variance)
+            _kernels.add_sums(own, sums, items, scale / hyper.noise_variance)
         common = self._common_target(statistics, scale, powers, hyper)
         return self.natural_parameters(Items(common, own))
 
@@ -493,7 +473,7 @@ class ImplicitFactorizationModel(FactorizationModel):
         share = self.dtype.type(1 - rate)
         np.multiply(globals_.own, share, out=own, casting="same_kind")
         for items, sums in statistics.parts:
-            add_sums(own, sums, items, factor, self.stop)
+            _kernels.add_sums(own, sums, items, factor, self.stop)
         stepped = Items((1 - rate) * globals_.common + rate * common, own)
         self.items(stepped)
         return stepped
@@ -522,8 +502,7 @@ class ImplicitFactorizationModel(FactorizationModel):
         hyper, (starts, items, values) = prepared.hyper, query.entries
         weights, targets = np.ascontiguousarray(values.T, dtype=np.float64)
         pairs = Pairs(starts.astype(np.intp), items, weights, targets)
-        factors = PairInference(self, pairs, prepared, Powers()).pair_factors
-        sums = self.sums(pairs.starts, items, *factors, prepared.items.table)
+        sums = PairInference(self, pairs, prepared, Powers()).sums()
         squares = sums.swapaxes(0, 1).reshape(1, -1)[0, : self.n_packed]
         squares = (squares + prepared.shared) / hyper.noise_variance
         natural = hyper.users.natural()[: self.n_packed] + squares

@@ -11,7 +11,6 @@ from .._simd.special import sort_by_column
 from .._utils._csr import is_plain
 from .._utils._linalg import canonical, entries_of_rows, sparse_rows
 from .._utils._validation import LARGEST_WEIGHT, check_values
-from ..model import Stopped
 from . import _kernels
 
 #: Maximum number of blocks whose statistics are kept before they are summed.
@@ -86,16 +85,10 @@ class PairStatistics(EntryStatistics):
             total[:] = first
         else:
             total = zeros(self.room, shape, first.dtype)
-            add_sums(total, first, known, 1.0)
+            _kernels.add_sums(total, first, known, 1.0)
         for items, sums in rest:
-            add_sums(total, sums, items, 1.0)
+            _kernels.add_sums(total, sums, items, 1.0)
         return replace(self, parts=((None, total),))
-
-
-def add_sums(total, sums, items, factor, stop=np.zeros(1, dtype=np.intc)):  # noqa: B008
-    """Add ``factor`` times the sums of some items to ``total``, or raise if stopped."""
-    if _kernels.add_sums(total, sums, items, factor, stop):
-        raise Stopped
 
 
 def read_pairs(X, rows, weight_of, target_of):

@@ -10,7 +10,7 @@ All functions take and return arrays.  They draw no random numbers and do not de
 policies.  The loops are C, in ``_loops.h``, and are compiled for each instruction set.
 ``factor_gaussians.h`` describes the columns of tables.
 
-A call returns early if another thread sets ``stop``, an array of shape (1,), to a nonzero
+A call raises `Stopped` if another thread sets ``stop``, an array of shape (1,), to a nonzero
 number.  The `Room` of ``room`` has memory that may be reused for the results.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from cython cimport floating
 
+from sktemper._contract import Stopped
 from sktemper._simd.room import zeros
 from sktemper._simd.special import aligned, padded, sort_by_column
 
@@ -107,8 +108,7 @@ def own_sums(
 
     Returns
     -------
-    sums : ndarray of shape (n_rows, `sums_width`) or None
-        None if stopped.
+    sums : ndarray of shape (n_rows, `sums_width`)
     """
     cdef ratings_block block
     cdef intptr_t n_rows = starts.shape[0] - 1
@@ -131,7 +131,9 @@ def own_sums(
     cdef int status
     with nogil:
         status = run_rating_sums(floating is float, &block)
-    return None if status else out
+    if status:
+        raise Stopped
+    return out
 
 
 def other_sums(
@@ -154,9 +156,9 @@ def other_sums(
 
     Returns
     -------
-    rated : ndarray of shape (n_rated,) or None
-        Indices of the "others" with ratings, in increasing order.  None if stopped.
-    sums : ndarray of shape (n_rated, `sums_width` - 2) or None
+    rated : ndarray of shape (n_rated,)
+        Indices of the "others" with ratings, in increasing order.
+    sums : ndarray of shape (n_rated, `sums_width` - 2)
         The sums, in the form of natural parameters.
     """
     cdef ratings_block block
@@ -204,7 +206,7 @@ def other_sums(
         with nogil:
             status = run_rating_sums(floating is float, &block)
         if status:
-            return None, None
+            raise Stopped
     return rated, out
 
 
@@ -266,9 +268,9 @@ def moments(
 
     Returns
     -------
-    means, squares : ndarray of shape (n_ratings,) or None
+    means, squares : ndarray of shape (n_ratings,)
         E[f] and E[f^2], where f is the sum of the biases and the product of the
-        factors.  None if stopped.
+        factors.
     """
     cdef ratings_block block
     cdef intptr_t n_ratings = others.shape[0]
@@ -283,5 +285,5 @@ def moments(
         with nogil:
             status = call_rating_moments(&block, &own_table[0, 0])
     if status:
-        return None, None
+        raise Stopped
     return np.asarray(means), np.asarray(squares)

@@ -23,7 +23,7 @@ from .._families._gaussian import (
     unpacked,
 )
 from .._ranking._best import UserEntries
-from ..model import LocalStep, Powers, Stopped
+from ..model import LocalStep, Powers
 from . import _kernels
 from ._ratings import (
     START_SHAPE,
@@ -39,8 +39,8 @@ from ._users import RatingInference
 # -- starting values of priors and variances -------------------------------------------
 #: Largest ratio of the squared prior variance of factors to the noise variance.
 LARGEST_RATIO = 1e15
-#: Largest ratio of the units of biases and of factors.  With `LEAST_EIGENVALUE`,
-#: eigenvalues of a learned covariance differ at most as much as float64 can represent.
+#: Largest ratio of the units of biases and of factors.  With `ROUNDING`, eigenvalues of
+#: a learned covariance differ at most as much as float64 can represent.
 UNITS = 1e6
 
 
@@ -296,7 +296,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
 
     def moments(self, block, prepared, posterior, own_rows=None):
         """Return E[f] and E[f^2] of each rating, where f = u . v + biases."""
-        means, squares = _kernels.moments(
+        return _kernels.moments(
             block.starts,
             block.items,
             posterior.table,
@@ -306,9 +306,6 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
             self.biases,
             self.stop,
         )
-        if means is None:
-            raise Stopped
-        return means, squares
 
     def weighted_moments(self, table, factors):
         """Return the `Moments` of weighted posteriors, from their table."""

@@ -7,7 +7,6 @@ import numpy as np
 
 from .._families._factorization import Gaussians
 from .._simd.room import empty
-from ..model import Stopped
 from . import _kernels
 from ._ratings import RatingStatistics, UserNoise, refuse_precisions
 
@@ -27,15 +26,13 @@ class Users(NamedTuple):
     posterior : Gaussians
     noise : UserNoise
     sums : ndarray
-        Sums over the ratings times ``factors``, see `_kernels.own_sums`.
+        Sums over the ratings times their factors, see `_kernels.own_sums`.
     scales : ndarray of shape (n_rows,)
         The natural parameters are ``prior + scales * sums``.
     prior : ndarray
         Natural parameters of the prior, times its power.
-    local : float
-        Power of the likelihood if all ratings have the same power, and otherwise 1.
-    factors, unit_noise : ndarray of shape (n_ratings,) or None
-        Factors of the ratings, and gradient noise, which is a part of these factors.
+    unit_noise : ndarray of shape (n_ratings,) or None
+        Gradient noise, which is a part of the factors of the ratings.
     n_iterations : int
     """
 
@@ -44,8 +41,6 @@ class Users(NamedTuple):
     sums: np.ndarray
     scales: np.ndarray
     prior: np.ndarray
-    local: float
-    factors: np.ndarray
     unit_noise: np.ndarray
     n_iterations: int
 
@@ -69,11 +64,17 @@ class Users(NamedTuple):
 
 
 class RatingInference:
-    """Posteriors of the users of a block, and their statistics."""
+    """Posteriors of the users of a block, and their statistics.
+
+    ``local`` is the power of the likelihood if all ratings have the same power, and
+    otherwise 1, and ``is_plain`` says whether no rating has a factor of its own.
+    """
 
     def __init__(self, model, block, prepared, powers, unit_noise=None):
         self.model, self.block, self.prepared = model, block, prepared
         self.powers, self.unit_noise = powers, unit_noise
+        self.local, factors = _scalar_and_factors(powers.local, unit_noise)
+        self.is_plain = factors is None
         self.values = block.values - model.dtype.type(prepared.hyper.global_mean)
 
     def users(self, noise=None):
@@ -83,15 +84,14 @@ class RatingInference:
         from equal noise and iterate until convergence.
         """
         model, block, unit_noise = self.model, self.block, self.unit_noise
-        local, factors = _scalar_and_factors(self.powers.local, unit_noise)
         hyper = self.prepared.hyper
         prior = self.powers.prior * hyper.users.natural()
         n_iterations = len(block.starts) - 1
-        sums = self.own_sums(factors)
+        sums = self.own_sums(unit_noise)
         most_rounds = MOST_ROUNDS if noise is None else 1
         if noise is None:
             noise = UserNoise.fixed(len(sums))
-        scales = local / hyper.noise_variance * noise.means
+        scales = self.local / hyper.noise_variance * noise.means
         posterior, n_indefinite = model.posteriors(sums, scales, prior)
         while n_indefinite:
             n_iterations += n_indefinite
@@ -99,20 +99,9 @@ class RatingInference:
             if unit_noise is None or (unit_noise[bad] == 1).all():  # another cause
                 refuse_precisions(model.dtype, self.prepared.items.table)
             unit_noise = np.where(bad, 0.5 * (unit_noise + 1), unit_noise)
-            _, factors = _scalar_and_factors(self.powers.local, unit_noise)
-            sums = self.own_sums(factors)
+            sums = self.own_sums(unit_noise)
             posterior, n_indefinite = model.posteriors(sums, scales, prior)
-        users = Users(
-            posterior,
-            noise,
-            sums,
-            scales,
-            prior,
-            local,
-            factors,
-            unit_noise,
-            n_iterations,
-        )
+        users = Users(posterior, noise, sums, scales, prior, unit_noise, n_iterations)
         if not model.user_noise:
             return users
         observed = np.ones(len(sums))
@@ -128,14 +117,14 @@ class RatingInference:
         the prior.
         """
         hyper, power = self.prepared.hyper, self.powers.prior
-        halves = 0.5 * users.local * observed * np.maximum(users.sums[:, -1], 0.0)
+        halves = 0.5 * self.local * observed * np.maximum(users.sums[:, -1], 0.0)
         shapes = power * (hyper.noise_shape - 1) + 1 + halves
         active, tried, last = np.arange(len(shapes)), users.noise.means, None
         for number in range(most_rounds):
             squares = observed * np.maximum(
                 users.residuals() / hyper.noise_variance, 0.0
             )
-            rates = power * hyper.noise_shape + 0.5 * users.local * squares
+            rates = power * hyper.noise_shape + 0.5 * self.local * squares
             noise = UserNoise(users.noise.shapes.copy(), users.noise.rates.copy())
             noise.shapes[active], noise.rates[active] = shapes[active], rates[active]
             users = users._replace(noise=noise)
@@ -149,7 +138,7 @@ class RatingInference:
             tried, last = tried.copy(), now
             tried[active] = target[active]
             scales = users.scales.copy()
-            scales[active] = users.local / hyper.noise_variance * tried[active]
+            scales[active] = self.local / hyper.noise_variance * tried[active]
             moved, n_indefinite = self.model.posteriors(
                 self._select_sums(users.sums, active), scales[active], users.prior
             )
@@ -169,8 +158,9 @@ class RatingInference:
         out = self.model.room.empty((len(rows), sums.shape[1]), np.float64)
         return np.take(sums, rows, axis=0, out=out, mode="clip")
 
-    def own_sums(self, factors):
-        sums = _kernels.own_sums(
+    def own_sums(self, unit_noise):
+        _, factors = _scalar_and_factors(self.powers.local, unit_noise)
+        return _kernels.own_sums(
             self.block.starts,
             self.block.items,
             self.values,
@@ -181,9 +171,6 @@ class RatingInference:
             self.model.stop,
             self.model.room,
         )
-        if sums is None:
-            raise Stopped
-        return sums
 
     def bounds(self, users):
         hyper, power = self.prepared.hyper, self.powers.prior
@@ -194,7 +181,7 @@ class RatingInference:
         log_prior = power * hyper.users.log_normaliser() + (
             posterior.prior_products - 0.5 * posterior.prior_traces
         )
-        bounds = users.local * log_likelihood + log_prior + posterior.entropies()
+        bounds = self.local * log_likelihood + log_prior + posterior.entropies()
         if self.model.user_noise:
             bounds += noise.bounds(hyper.noise_shape, power)
         return bounds
@@ -202,7 +189,7 @@ class RatingInference:
     def scores(self, users):
         """Return E log p(y) of the ratings of each user, without its constant."""
         factor = -0.5 / self.prepared.hyper.noise_variance
-        if users.factors is None:
+        if self.is_plain:
             return factor * users.noise.means * users.residuals()
         residuals = self._residuals(users)
         scores = factor * np.repeat(users.noise.means, self.block.counts) * residuals
@@ -218,7 +205,7 @@ class RatingInference:
         table, counts, noise = users.posterior.table, block.counts, users.noise
         share, factors = _scalar_and_factors(self.powers.statistics, users.unit_noise)
         n_ratings, row_weights = float(len(self.values)), (counts > 0).astype(float)
-        if factors is None and users.factors is None:
+        if factors is None and self.is_plain:
             errors = users.residuals()
         else:
             errors = self._residuals(users)
@@ -241,8 +228,6 @@ class RatingInference:
             noise.means.astype(model.dtype) if model.user_noise else None,
             model.room,
         )
-        if items is None:
-            raise Stopped
         statistics = RatingStatistics(
             ((items, rows),),
             float(noise.means @ errors),
