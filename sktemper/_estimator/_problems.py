@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._engine._data import Problem, data_of
 from .._engine._fit import TrainingSettings, fit, new_states, plan_fit
-from .._engine._passes import sections_of
+from .._engine._passes import MOST_PRODUCTS, n_products, sections_of
 from .._engine._workers import InlineWorkers, Workers, threads_for
 from .._utils._arguments import check_flag, half_life_of, refuse
 from .._utils._cache import LastCall
@@ -204,9 +204,11 @@ def workers_for(n_jobs, model, data, inline=False, is_fit=False):
     n_jobs, threads = effective_n_jobs(n_jobs), Workers
     n_threads = threads_for(n_jobs, model, data)
     n_sections = sections_of(model, data, len(data))
+    size = n_products(model, data, model.block_size)
+    is_short = n_sections == 1 or (size <= MOST_PRODUCTS and model._missing("ascents"))
     if n_threads < n_jobs and n_sections > 1:
         n_threads, threads = n_jobs, functools.partial(threads, shares_blocks=False)
-    elif is_fit and n_threads == 1 in (n_sections, threads_for(2, model, data)):
+    elif is_fit and n_threads == 1 and is_short:
         threads = InlineWorkers
     return data.workers(threads, n_threads, model.stop)
 

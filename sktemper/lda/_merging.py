@@ -75,9 +75,8 @@ def seeded_topics(prior, n_topics):
 
 def cosine(a, b):
     """Return the cosine of two nonnegative vectors, 0 if one is 0."""
-    a, b = (row / max(row.max(), 1e-300) for row in (a, b))  # no square overflows
-    norms = np.sqrt((a @ a) * (b @ b))
-    return float(a @ b / norms) if norms > 0 else 0.0
+    first, second = unit(np.column_stack([a, b])).T
+    return float(first @ second)
 
 
 def most_probable(topic_word, n_words):

@@ -314,7 +314,7 @@ class LDAModel(ConjugateModel):
         self.drop_tol = drop_tol
         self.init = init
         self.init_params = init_params
-        self.products_per_value = n_topics * (N_BURN_IN + N_KEPT)
+        self.products_per_value = 2 * n_topics * (N_BURN_IN + N_KEPT)
         is_narrow = n_topics * np.dtype(dtype).itemsize <= NARROW_ROW
         self.block_size = 2 * ROWS_OF_BLOCK if is_narrow else ROWS_OF_BLOCK
 

@@ -165,8 +165,7 @@ class Topics:
 
     def tokens(self):
         """Return expected tokens, lambda minus the prior, (n_features, n_topics)."""
-        tokens = self.dense() - self.prior
-        return np.maximum(tokens, 0.0, out=tokens)
+        return np.maximum(self.dense() - self.prior, 0.0)
 
     def with_cells(self, cells, is_same):
         """Return these topics with sums of cells, equal in all cells for new topics."""
