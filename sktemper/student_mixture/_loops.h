@@ -35,9 +35,10 @@ static void NAME(write_terms)(const double *law, intptr_t n_factors, intptr_t st
                               double *terms)
 {
     double v[ROWS], product[ROWS] = {0}, falls[ROWS];
+    const double spread = 1 / law[3];
     VECTORISE
     for (intptr_t i = 0; i < ROWS; i++) {
-        const double past = 1 + u[i] * factor / law[3];
+        const double past = 1 + u[i] * factor * spread;
         v[i] = u[i] * factor / past;
         terms[i] = -law[0] * log_f64(past);
     }
@@ -95,15 +96,24 @@ static void NAME(integrals)(const double *law, intptr_t n_factors, intptr_t stri
         while (soonest < HUGE_VAL) {
             const double j = soonest, s = (is_down ? -1 - j : j) * step, factor = exp(s);
             NAME(write_terms)(law, n_factors, stride, squares, u, factor, terms);
-            VECTORISE
+            double rise = 0;
+            VECTORISE_REDUCTION(max : rise)
             for (intptr_t i = 0; i < ROWS; i++) {
                 const double log =
-                    most * s - law[1] * u[i] * (factor - 1) + (terms[i] - base[i]);
-                const double now = next[i] <= j && log > top[i] ? log : top[i];
-                const double added = next[i] <= j ? log - now : -HUGE_VAL;
-                sum[i] = sum[i] * exp_f64(top[i] - now) + exp_f64(added);
-                terms[i] = NO_TERM - added;
-                top[i] = now;
+                    most * s - law[1] * u[i] * (factor - 1) + (terms[i] - base[i]) - top[i];
+                terms[i] = next[i] <= j ? log : -HUGE_VAL;
+                rise = terms[i] > rise ? terms[i] : rise;
+            }
+            for (intptr_t i = 0; i < ROWS && rise > 0; i++) {
+                const double own = terms[i] > 0 ? terms[i] : 0;
+                sum[i] *= exp_f64(-own);
+                terms[i] -= own;
+                top[i] += own;
+            }
+            VECTORISE
+            for (intptr_t i = 0; i < ROWS; i++) {
+                sum[i] += exp_f64(terms[i]);
+                terms[i] = NO_TERM - terms[i];
             }
             soonest = HUGE_VAL;
             VECTORISE_REDUCTION(min : soonest)
