@@ -215,12 +215,10 @@ def remember(problem, rate, renewals, state):
     population = Population.after_fit(total, rate)
     stream = Stream(samples=n_rows, last=n_rows)
     if renewals.is_on:
-        numbers, random = np.arange(n_rows), generator(state.seed, 0, Purpose.FIT)
+        rows, random = np.arange(n_rows)[:, None], generator(state.seed, 0, Purpose.FIT)
         with np.errstate(divide="ignore"):
             logs = np.zeros(n_rows) if weight is None else np.log(weight)
-        memory = Reservoir().with_rows(
-            numbers[:, None], logs, random, 0, renewals.memory
-        )
+        memory = Reservoir().with_rows(rows, logs, random, 0, renewals.memory)
         memory = Reservoir((problem.data.rows(memory.numbers),), *memory[1:])
         due = n_rows + rows_of(renewals, population.size)
         stream = replace(stream, memory=memory, due=due)

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
+    ROWS_INSPECTED,
     inspect_counts,
     validate_counts,
     validate_training_counts,
@@ -342,7 +343,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         check_columns(self, data)
 
     def _inspect_training_data(self, data, fresh):
-        X = data.counted_sample(BernoulliMixtureModel.max_start_rows)
+        X = data.counted_sample(ROWS_INSPECTED)
         if self.binarize != 0.0 or issparse(X):
             return
         known = X[~np.isnan(X)]

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed, Training
+from .._estimator._counts import ROWS_INSPECTED
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._variants import (
     AnnealedMixin,
@@ -181,7 +182,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
 
     def _inspect_training_data(self, data, fresh):
         super()._inspect_training_data(data, fresh)
-        X = data.counted_sample(MatrixFactorizationModel.max_start_rows)
+        X = data.counted_sample(ROWS_INSPECTED)
         size, values = X.shape[0] * X.shape[1], X.data if sparse.issparse(X) else X
         if values.size < size or np.isnan(values).any():
             return
