@@ -1358,8 +1358,8 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         too large, because halves share documents with the fit, and the second is too
         small, because halves are small.
 
-        On thirteen corpora, the mean of the probabilities differed by .06 on average from
-        the share of topics that returned in a fit to as many other documents
+        On thirteen corpora, the mean of the probabilities differed by .06 on average
+        from the share of topics that returned in a fit to as many other documents
         (``benchmarks/results/topic_recurrence.md``).
 
         Examples
