@@ -11,9 +11,9 @@ from scipy import sparse
 REFUSALS = TypeError, ValueError
 #: Messages that a user cannot understand without the code.
 OBSCURE = re.compile(
-    r"[Ss]ingular matrix|(minor|Matrix).* positive definite|did not converge|infs or NaNs|"
-    r"broadcast|zero-size|not aligned|cannot reshape|NoneType|pvals|math domain|"
-    r"negative dimensions|cannot convert float|out of bounds|buffer"
+    r"[Ss]ingular matrix|(minor|Matrix).* positive definite|did not converge|"
+    r"infs or NaNs|broadcast|zero-size|not aligned|cannot reshape|NoneType|pvals|"
+    r"math domain|negative dimensions|cannot convert float|out of bounds|buffer"
 )
 #: Attributes that may differ between two runs of the same fit: times, results for the
 #: rows of the last call, and the number of passes at the last check for early stopping,

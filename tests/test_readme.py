@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pages
+import pandas as pd
 import pytest
 from sklearn.utils import Bunch
 
@@ -97,6 +98,29 @@ def test_the_table_is_that_of_the_benchmark():
             [round(a, 2), round(b, 3), round(c, 2), round(d)] for a, b, c, d in measured
         ], row
         assert perplexity == pytest.approx(math.exp(-score), rel=0.01)
+
+
+def test_the_first_table_is_that_of_the_benchmark():
+    """Shares of topics that recur; perplexities and seconds are those of seed 0."""
+    folder = ROOT / "benchmarks" / "results" / "readme_peers"
+    stable, scored = (
+        pd.read_csv(folder / f"{name}.csv").groupby("contestant").first()
+        for name in ("stability", "descriptions")
+    )
+    rows = re.findall(
+        r"^\| (.+?) \| (\d+) % \| (\d+) % \| (.+) \| (\d+) \|$",
+        README.read_text("utf-8"),
+        re.M,
+    )
+    assert len(rows) == len(stable) == 4
+    for name, *shares, perplexity, seconds in rows:
+        name = name.replace("(Gibbs sampling)", "").replace(" ,", ",")
+        assert [int(share) / 100 for share in shares] == list(stable.loc[name].round(2))
+        known = scored.loc[name]
+        assert math.exp(-known["score"]) == pytest.approx(
+            float(perplexity.replace(",", "")), rel=0.01
+        )
+        assert round(known["CPU s"]) == int(seconds)
 
 
 @pytest.mark.parametrize("source", ["", "https://code.test/sktemper"])
