@@ -24,6 +24,12 @@ class EntriesMixin:
 
     __slots__ = ()
 
+    @classmethod
+    def of(cls, starts, items, *values):
+        """Return entries whose starts and items have the types of the kernels."""
+        starts = starts.astype(np.intp, copy=False)
+        return cls(starts, np.ascontiguousarray(items, dtype=np.int32), *values)
+
     @property
     def counts(self):
         """Number of entries of each user, ndarray of shape (n_rows,)."""

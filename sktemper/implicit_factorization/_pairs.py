@@ -104,12 +104,7 @@ def read_pairs(X, rows, weight_of, target_of):
         known = values != 0
         before = np.concatenate([[0], np.cumsum(known)])
         starts, items, values = before[starts], items[known], values[known]
-    return Pairs(
-        starts.astype(np.intp, copy=False),
-        np.ascontiguousarray(items, dtype=np.int32),
-        weight_of(values),
-        target_of(values),
-    )
+    return Pairs.of(starts, items, weight_of(values), target_of(values))
 
 
 def pair_values(name, given, dtype, non_negative=False):

@@ -534,7 +534,8 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
 
     def _user_vectors(self, posteriors=None):
         if posteriors is not None:
-            return self._new_model().user_vectors(posteriors)
+            model = self._new_model()
+            return model.vectors_of_means(model.means(posteriors[0]))
         fitted = self._fitted_users()
         return self._cached("user_vectors", lambda: self._user_vectors(fitted))
 

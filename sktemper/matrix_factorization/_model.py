@@ -135,6 +135,11 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
             BLOCK_ELEMENTS // self.width,
         )
 
+    @property
+    def fixed(self):
+        """The arguments that are the same in all calls of kernels."""
+        return self.n_components, self.biases, self.stop
+
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
         return ratings_of(X, rows, self.n_features, self.dtype)
@@ -296,16 +301,8 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
 
     def moments(self, block, prepared, posterior, own_rows=None):
         """Return E[f] and E[f^2] of each rating, where f = u . v + biases."""
-        return _kernels.moments(
-            block.starts,
-            block.items,
-            posterior.table,
-            prepared.items.table,
-            own_rows,
-            self.n_components,
-            self.biases,
-            self.stop,
-        )
+        tables = posterior.table, prepared.items.table
+        return _kernels.moments(*block[:2], *tables, own_rows, *self.fixed)
 
     def weighted_moments(self, table, factors):
         """Return the `Moments` of weighted posteriors, from their table."""
@@ -365,8 +362,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         return math.inf if least > 0 else 1 / (1 - least)
 
     def is_valid(self, globals_):
-        natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
-        return bool(least_eigenvalue(natural, self.n_own) > 0)
+        return bool(least_eigenvalue(globals_, self.n_own) > 0)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         counts = hyper.item_counts + statistics.item_counts
@@ -406,9 +402,6 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         """Return both parts of means; biases are zeros if the model has none."""
         d = self.n_components
         return means[:, :d], means[:, d:].sum(axis=1)
-
-    def user_vectors(self, posteriors):
-        return self.vectors_of_means(self.means(posteriors[0]))
 
     def vectors_of_means(self, users):
         factors, biases = self.factors_and_biases(users)

@@ -213,8 +213,4 @@ def ratings_of(X, rows, n_features, dtype):
         known = ~np.isnan(dense)
         items, values = np.nonzero(known)[1], dense[known]
         starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
-    return Ratings(
-        starts.astype(np.intp, copy=False),
-        np.ascontiguousarray(items, dtype=np.int32),
-        np.ascontiguousarray(values, dtype=dtype),
-    )
+    return Ratings.of(starts, items, np.ascontiguousarray(values, dtype=dtype))

@@ -67,15 +67,17 @@ class RatingInference:
     """Posteriors of the users of a block, and their statistics.
 
     ``local`` is the power of the likelihood if all ratings have the same power, and
-    otherwise 1, and ``is_plain`` says whether no rating has a factor of its own.
+    otherwise 1, and ``is_plain`` says whether no rating has a factor of its own.  The
+    values of ``block`` are ratings minus the global mean.
     """
 
     def __init__(self, model, block, prepared, powers, unit_noise=None):
-        self.model, self.block, self.prepared = model, block, prepared
+        self.model, self.prepared = model, prepared
         self.powers, self.unit_noise = powers, unit_noise
         self.local, factors = _scalar_and_factors(powers.local, unit_noise)
         self.is_plain = factors is None
-        self.values = block.values - model.dtype.type(prepared.hyper.global_mean)
+        mean = model.dtype.type(prepared.hyper.global_mean)
+        self.block = block._replace(values=block.values - mean)
 
     def users(self, noise=None):
         """Return the `Users` at their optimum.
@@ -160,17 +162,9 @@ class RatingInference:
 
     def own_sums(self, unit_noise):
         _, factors = _scalar_and_factors(self.powers.local, unit_noise)
-        return _kernels.own_sums(
-            self.block.starts,
-            self.block.items,
-            self.values,
-            None if factors is None else factors.astype(self.model.dtype),
-            self.prepared.items.table,
-            self.model.n_components,
-            self.model.biases,
-            self.model.stop,
-            self.model.room,
-        )
+        factors = None if factors is None else factors.astype(self.model.dtype)
+        given = *self.block, factors, self.prepared.items.table
+        return _kernels.own_sums(*given, *self.model.fixed, self.model.room)
 
     def bounds(self, users):
         hyper, power = self.prepared.hyper, self.powers.prior
@@ -198,13 +192,13 @@ class RatingInference:
     def _residuals(self, users):
         """Return E (y - f)^2 of each rating."""
         means, squares = self.model.moments(self.block, self.prepared, users.posterior)
-        return self.values * (self.values - 2 * means) + squares
+        return self.block.values * (self.block.values - 2 * means) + squares
 
     def statistics(self, users):
         model, block = self.model, self.block
         table, counts, noise = users.posterior.table, block.counts, users.noise
         share, factors = _scalar_and_factors(self.powers.statistics, users.unit_noise)
-        n_ratings, row_weights = float(len(self.values)), (counts > 0).astype(float)
+        n_ratings, row_weights = float(len(block.items)), (counts > 0).astype(float)
         if factors is None and self.is_plain:
             errors = users.residuals()
         else:
@@ -215,19 +209,10 @@ class RatingInference:
                 row_weights = block.per_user(factors) / np.maximum(counts, 1)
             # Negative unit noise could give negative sums.
             errors = np.maximum(block.per_user(errors), 0.0)
-        items, rows = _kernels.other_sums(
-            block.starts,
-            block.items,
-            self.values,
-            None if factors is None else factors.astype(model.dtype),
-            table,
-            model.n_features,
-            model.n_components,
-            model.biases,
-            model.stop,
-            noise.means.astype(model.dtype) if model.user_noise else None,
-            model.room,
-        )
+        by_rating = None if factors is None else factors.astype(model.dtype)
+        by_user = noise.means.astype(model.dtype) if model.user_noise else None
+        given = *block, by_rating, table, model.n_features, *model.fixed
+        items, rows = _kernels.other_sums(*given, by_user, model.room)
         statistics = RatingStatistics(
             ((items, rows),),
             float(noise.means @ errors),
