@@ -237,10 +237,9 @@ class TemperatureDisplay(Display):
         points = read_history(estimator, x, "temperature", ("temperature",))
         distribution = _read_distribution(estimator, x) if kind == "heatmap" else {}
         name = type(estimator).__name__ if name is None else name
-        display = cls(
+        return cls(
             x=points[0], temperature=points[1], x_name=x, name=name, **distribution
-        )
-        return display.plot(ax, mesh_kw=mesh_kw, colorbar=colorbar, **line_kw)
+        ).plot(ax, mesh_kw=mesh_kw, colorbar=colorbar, **line_kw)
 
     def plot(
         self,
@@ -425,14 +424,13 @@ class NumberOfComponentsDisplay(Display):
             )
         places = places[np.lexsort((-scores[places], numbers[places]))]
         places = places[np.unique(numbers[places], return_index=True)[1]]
-        display = cls(
+        return cls(
             n_components=numbers[places].astype(int),
             scores=scores[places],
             errors=np.asarray(errors)[places],
             score_name="Held-out score" if metric == "score" else metric,
             name=name,
-        )
-        return display.plot(ax, **line_kw)
+        ).plot(ax, **line_kw)
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **line_kw: Any
@@ -583,13 +581,12 @@ class CriticalTemperaturesDisplay(Display):
             return cls(critical_temperatures=found).plot(ax, **line_kw)
         end = schedule.settles_at() * BEYOND
         time = np.linspace(0.0, end if 0.0 < end < np.inf else WITHOUT_END, N_TIMES)
-        display = cls(
+        return cls(
             critical_temperatures=found,
             time=time,
             temperature=np.array([schedule(t) for t in time]),
             unit=schedule.unit,
-        )
-        return display.plot(ax, **line_kw)
+        ).plot(ax, **line_kw)
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
         """Draw the critical temperatures and the schedule."""
@@ -750,15 +747,14 @@ class StreamDisplay(Display):
         labels, name = [f"component {k}" for k in range(n_columns)], "sample"
         if hasattr(estimator, "top_words"):
             labels, name = topic_labels(estimator, feature_names), "token"
-        display = cls(
+        return cls(
             course=course,
             renewals=estimator.renewals_,
             alarms=estimator.alarms_,
             labels=dict(enumerate(labels)),
             n_components=n_components,
             score_name=f"Score before learning\n(nats per {name})",
-        )
-        return display.plot(ax, **line_kw)
+        ).plot(ax, **line_kw)
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
         """Draw the panels.

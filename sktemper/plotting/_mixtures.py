@@ -110,15 +110,14 @@ class MixtureEllipsesDisplay(Display):
             places[kept] = np.arange(len(kept))
             labels = places[estimator.predict(shown)]
         names = getattr(estimator, "feature_names_in_", None)
-        display = cls(
+        return cls(
             means=np.asarray(estimator.means_)[np.ix_(kept, features)],
             covariances=covariances,
             weights=weights[kept],
             points=points,
             labels=labels,
             names=[f"feature {f}" if names is None else names[f] for f in features],
-        )
-        return display.plot(ax, n_std=n_std, **ellipse_kw)
+        ).plot(ax, n_std=n_std, **ellipse_kw)
 
     def plot(
         self, ax: Axes | None = None, *, n_std: Float = 2.0, **ellipse_kw: Any

@@ -234,14 +234,13 @@ class TopicPrevalenceDisplay(Display):
                 shares, places = shares[:, largest], places[largest]
         kept = select_topics(topics, overall, most)
         labels = topic_labels(estimator, feature_names)
-        display = cls(
+        return cls(
             shares=shares[kept],
             labels=[labels[k] for k in kept],
             topics=kept,
             places=places,
             n_groups=n_groups,
-        )
-        return display.plot(ax, **artist_kw)
+        ).plot(ax, **artist_kw)
 
     def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
         """Draw the shares."""
@@ -572,14 +571,13 @@ class WordContrastsDisplay(Display):
         check_interval(interval)
         found = contrasts._found(positive_int(n_words, "n_words"), interval)
         found = [row for row in found if row["topic"] == topic]
-        display = cls(
+        return cls(
             words=[row["word"] for row in found],
             groups=[contrasts.groups[row["group"]] for row in found],
             ratio=np.array([row["ratio"] for row in found]),
             low=np.array([row["low"] for row in found]),
             high=np.array([row["high"] for row in found]),
-        )
-        return display.plot(ax, **artist_kw)
+        ).plot(ax, **artist_kw)
 
     def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
         """Draw the words."""

@@ -100,13 +100,12 @@ class TopicWordsDisplay(Display):
             numbers = check_indices("topics", topics, estimator.n_components_)
             numbers = numbers[np.isin(numbers, shown.index)]
         by_topic = [table[table["topic"] == k] for k in numbers]
-        display = cls(
+        return cls(
             words=[rows["word"].tolist() for rows in by_topic],
             weights=[rows["weight"].to_numpy() for rows in by_topic],
             topics=np.asarray(numbers),
             prevalence=shown[numbers].to_numpy(),
-        )
-        return display.plot(ax, n_columns=n_columns, **bar_kw)
+        ).plot(ax, n_columns=n_columns, **bar_kw)
 
     def plot(
         self, ax: Axes | None = None, *, n_columns: Int = 4, **bar_kw: Any
@@ -325,13 +324,12 @@ class TopicMapDisplay(Display):
         by_topic = estimator.topics(feature_names, n_words).groupby("topic")
         prevalence = by_topic["prevalence"].first()
         topic_word = np.asarray(estimator.topic_word_, np.float64)
-        display = cls(
+        return cls(
             positions=place_topics(topic_word[prevalence.index]),
             prevalence=prevalence.to_numpy(),
             labels=[" ".join(rows["word"]) for _, rows in by_topic],
             topics=prevalence.index.to_numpy(),
-        )
-        return display.plot(ax, **scatter_kw)
+        ).plot(ax, **scatter_kw)
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> Self:
         """Draw the map."""
@@ -505,13 +503,12 @@ class DocumentDisplay(Display):
         found = [assigned.get(word, (-1, 0.0)) for _, word in pieces]
         labels = topic_labels(estimator, feature_names)
         counts = Counter(sorted(topic for topic, _ in found if topic >= 0))
-        display = cls(
+        return cls(
             pieces=[piece for piece, _ in pieces],
             topics=[topic for topic, _ in found],
             probabilities=[probability for _, probability in found],
             labels={topic: labels[topic] for topic, _ in counts.most_common()},
-        )
-        return display.plot(ax, **text_kw)
+        ).plot(ax, **text_kw)
 
     def plot(self, ax: Axes | None = None, **text_kw: Any) -> Self:
         """Draw the document.
