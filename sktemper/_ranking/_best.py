@@ -149,11 +149,8 @@ class _Search:
 
     def by_products(self, rows):
         excluded = _excluded(self.seen and self.seen.select(rows))
-        given, found = (
-            (self.users[rows], self.items),
-            (self.scores[rows], self.best[rows]),
-        )
-        _kernels.best_products(*given, *excluded, self.barred, self.stop, *found)
+        rest = self.barred, self.stop, self.scores[rows], self.best[rows]
+        _kernels.best_products(self.users[rows], self.items, *excluded, *rest)
 
     def by_bounds(self, rows):
         """Find the best items of a slice of the users by bounded scores.

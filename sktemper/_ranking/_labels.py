@@ -1,6 +1,7 @@
 """Sparse matrices with labels of rows and columns, and positions of labels."""
 
 from collections.abc import Iterator, Set
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -210,7 +211,6 @@ class LabelIndex:
     def __init__(self, labels, kind, size=0, advice=""):
         self.labels, self.kind, self.advice = labels, kind, advice
         self.size = size if labels is None else len(labels)
-        self._by_label = None
 
     def positions(self, wanted):
         """Return the positions of labels, ndarray of intp.
@@ -224,8 +224,6 @@ class LabelIndex:
             )
         if self.labels is None:
             return self._checked_positions(wanted)
-        if self._by_label is None:
-            self._by_label = self._positions_by_label()
         keys = label_keys(wanted)
         found = [self._by_label.get(label, -1) for label in keys]
         if wanted.dtype.kind == "f" and self.labels.dtype.kind != "f":
@@ -258,7 +256,8 @@ class LabelIndex:
                 "labels[mask]."
             )
 
-    def _positions_by_label(self):
+    @cached_property
+    def _by_label(self):
         labels = label_keys(self.labels)
         positions = {label: position for position, label in enumerate(labels)}
         if len(positions) < len(labels):

@@ -4,6 +4,7 @@ import gzip
 import re
 import zipfile
 import zlib
+from itertools import compress
 from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
@@ -73,8 +74,7 @@ class NumberedLines(NamedTuple):
         kept = list(map(keep, self.lines))
         if all(kept):
             return self
-        places = [place for place, is_kept in enumerate(kept) if is_kept]
-        numbers, lines = ([part[place] for place in places] for part in self[1:])
+        numbers, lines = (list(compress(part, kept)) for part in self[1:])
         return NumberedLines(self.name, numbers, lines)
 
     def rest(self, start, stop=None):

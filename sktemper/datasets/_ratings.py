@@ -90,8 +90,7 @@ default=None
     check_same_rows(users=users, items=items, ratings=ratings)
     ratings = numbers_of(ratings, "ratings")
     labels = user_labels, item_labels
-    is_kept = np.ones(len(ratings), dtype=bool)
-    return _matrix(users, items, ratings, is_kept, labels, unknown, duplicates)
+    return _matrix(users, items, ratings, True, labels, unknown, duplicates)
 
 
 @completed_by(ratings_matrix)

@@ -81,13 +81,7 @@ class TextCounts(NamedTuple):
         columns = self.columns(vocabulary)[self.counts.indices]
         known = columns >= 0
         starts = np.concatenate([[0], np.cumsum(known)])[self.counts.indptr]
-        is_long = max(len(columns), len(vocabulary)) > np.iinfo(np.int32).max
-        index = np.int64 if is_long else np.int32
-        parts = (
-            self.counts.data[known],
-            columns[known].astype(index),
-            starts.astype(index),
-        )
+        parts = self.counts.data[known], columns[known], starts
         shape = self.counts.shape[0], len(vocabulary)
         X = sparse.csr_array(parts, shape=shape)
         X.sort_indices()
