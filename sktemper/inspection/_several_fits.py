@@ -39,7 +39,7 @@ def topic_consensus(
     fits: Any,
     X: DataLike | None = None,
     *,
-    n_splits: Int = 12,
+    n_splits: Int = 20,
     random_state: Seed = None,
 ) -> Any:
     r"""Return a fitted topic model of the topics that several fits have in common.
@@ -57,7 +57,7 @@ def topic_consensus(
         more fits of different documents with the same features.  None of them changes.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Word counts of the documents.
-    n_splits : int, default=12
+    n_splits : int, default=20
         Number of random splits of ``X`` into halves.  Each takes about the time of a
         fit.
     random_state : int, RandomState instance or None, default=None
