@@ -16,6 +16,7 @@ With its defaults the script takes about 10 seconds.
 
 import argparse
 import importlib.util
+import inspect
 import time
 import warnings
 from pathlib import Path
@@ -28,7 +29,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, class_regression
-from sktemper.datasets import load_python_changes
 from sktemper.report import topic_report
 from sktemper.text import cluster_words
 
@@ -39,7 +39,9 @@ def main():
         if not importlib.util.find_spec(package):
             print(f"There is no package {package}, so nothing is clustered.")
             return
-    changes = load_python_changes().data
+    import pandas as pd
+
+    changes = pd.read_csv(arguments.texts, parse_dates=["date"])
     seed = arguments.seed
     changes = changes.sample(min(arguments.max_documents, len(changes)), random_state=0)
     texts = changes["text"].tolist()
@@ -102,6 +104,9 @@ def embed(texts):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
+    script = inspect.getsourcefile(main) or "."  # a gallery defines no __file__
+    data = Path(script).resolve().parents[1] / "doc/data/python_changes.csv.gz"
+    parser.add_argument("--texts", default=data, help="a table: date, section, text")
     parser.add_argument("--max-documents", type=int, default=12_000)
     parser.add_argument("--n-components", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
