@@ -302,12 +302,10 @@ class DaskWorkers:
         return self.cluster.tried(lambda: self._sum(task, shared, groups, fan_in)).value
 
     def _sum(self, task, shared, groups, fan_in):
-        cluster, is_only = self.cluster, len(groups) == 1
-        shipped = cluster.ship(shared, self.stop)
-        sums = [
-            self._submit(_remote.folded, part, task, shipped, items, is_only)
-            for part, items in groups
-        ]
+        cluster, shipped = self.cluster, self.cluster.ship(shared, self.stop)
+        # nothing is added to the sum of an only part
+        gather = _remote.folded if len(groups) == 1 else _remote.compact
+        sums = [self._submit(gather, task, shipped, *group) for group in groups]
         cluster.release(shipped)
         while len(sums) > 1:  # the tree of `tree_sum`
             starts = range(0, len(sums), fan_in)
@@ -316,16 +314,9 @@ class DaskWorkers:
         cluster.release(sums[0])
         return result
 
-    def _submit(self, function, part, task, shipped, items, *others):
-        return self.cluster.submit(
-            function,
-            task,
-            shipped,
-            part.lies,
-            items,
-            *others,
-            workers=self.data.workers_of(part),
-        )
+    def _submit(self, gather, task, shipped, part, items):
+        call = _remote.gathered, gather, task, shipped, part.lies, items
+        return self.cluster.submit(*call, workers=self.data.workers_of(part))
 
     def _added(self, sums):
         if len(sums) == 1:
@@ -351,7 +342,7 @@ class DaskWorkers:
                 if one.token != cluster.token:
                     one.token = cluster.token
                     one.future = self._submit(
-                        _remote.each, one.part, task, shipped[one.token], one.items
+                        list, task, shipped[one.token], one.part, one.items
                     )
             return cluster.result(pending[0].future)
 

@@ -122,27 +122,23 @@ def packed(items):
 
 
 # -- tasks -----------------------------------------------------------------------------
-def folded(task, shipped, part, items, is_only):
-    """Return the sum of ``task(shared, part, item)`` over items, from left to right.
-
-    The sum is compacted, see `compacted`, unless ``is_only`` is True, because then no
-    other sum is added to it.
-    """
-    results = _results(task, shipped, part, items)
+def gathered(gather, task, shipped, part, items):
+    """Return ``gather`` of the results ``task(shared, part, item)`` of the items."""
     try:
         with one_blas_thread():
-            total = functools.reduce(operator.add, results)
-            return Sum(total if is_only else compacted(total))
+            return Sum(gather(_results(task, shipped, part, items)))
     except Stopped:
         return STOPPED
 
 
-def each(task, shipped, part, items):
-    try:
-        with one_blas_thread():
-            return Sum(list(_results(task, shipped, part, items)))
-    except Stopped:
-        return STOPPED
+def folded(results):
+    """Return the sum of results, from left to right."""
+    return functools.reduce(operator.add, results)
+
+
+def compact(results):
+    """Return the sum of results in the form in which it is sent, see `compacted`."""
+    return compacted(folded(results))
 
 
 def _results(task, shipped, part, items):
