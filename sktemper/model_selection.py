@@ -446,8 +446,9 @@ def log_evidence(
     >>> X = random.random((300, 10)) < yes[random.integers(2, size=300)]
     >>> X = X.astype(float)
     >>> fits = [AnnealedBernoulliMixture(K, random_state=0).fit(X) for K in (1, 2, 3)]
-    >>> found = [log_evidence(fit, X, n_temperatures=50, random_state=0) for fit in fits]
-    >>> int(np.argmax([evidence.estimate for evidence in found])) + 1
+    >>> few = {"n_temperatures": 50, "random_state": 0}
+    >>> logs = [log_evidence(fit, X, **few).estimate for fit in fits]
+    >>> int(np.argmax(logs)) + 1
     2
     """
     _check_mixture(estimator)

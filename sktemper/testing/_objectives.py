@@ -327,9 +327,7 @@ def check_current_partition_is_zero_at_one(case):
 def check_complete_partition_is_zero_at_one(case):
     """The same for both log C that have the local variables of a sample."""
     case.require("complete_partitions")
-    values = case.model.complete_partition(
-        LADDER, case.hyper, case.random, None, case.n_rows
-    )
+    values = case.model.complete_partition(LADDER, case.hyper, case.random, None, 4)
     _check_log_partition(case, values, "complete_partition")
     _check_current(case, "complete_current")
 
