@@ -397,8 +397,7 @@ class RecommenderMixin:
         labels = _vector_of_labels(items)
         rows = self._index("item").positions(labels)
         vectors = _directions(self)
-        most = min(positive_int(n_items, "n_items"), len(vectors))
-        given = vectors[rows], vectors, most, rows, self._barred(exclude)
+        given = vectors[rows], vectors, n_items, rows, self._barred(exclude)
         return _similar(self, "item", labels, *given, output)
 
     def similar_users(
@@ -438,8 +437,7 @@ class RecommenderMixin:
         query, d = self._choose(X), self._n_features_out
         rows = self._index("user").positions(query.labels) if query.by_name else None
         vectors = _of_length_one(self._user_vectors()[:, :d])
-        most = min(positive_int(n_users, "n_users"), len(vectors))
-        given = _of_length_one(query.vectors[:, :d]), vectors, most, rows
+        given = _of_length_one(query.vectors[:, :d]), vectors, n_users, rows
         return _similar(self, "user", query.labels, *given, None, output)
 
     def explain(
@@ -822,13 +820,13 @@ def _table_of_items(estimator, output, heads, columns, kind="item"):
     return data_frame(output, table)
 
 
-def _similar(estimator, kind, labels, given, vectors, most, rows, barred, output):
+def _similar(estimator, kind, labels, given, vectors, n, rows, barred, output):
     """Return a table of the vectors in similar directions as the given ones.
 
     ``rows`` are the positions of the given vectors among all, which are left out, or
     None.
     """
-    itself = None
+    most, itself = min(positive_int(n, f"n_{kind}s"), len(vectors)), None
     if rows is not None:
         starts = np.arange(len(rows) + 1, dtype=np.int64)
         itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))

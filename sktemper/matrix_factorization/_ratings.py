@@ -34,11 +34,6 @@ class UserNoise(NamedTuple):
     shapes: np.ndarray
     rates: np.ndarray
 
-    @classmethod
-    def fixed(cls, n_rows):
-        """Return precisions that are known to be 1."""
-        return cls(np.full(n_rows, CERTAIN), np.full(n_rows, CERTAIN))
-
     @property
     def means(self):
         """E[t], ndarray of shape (n_rows,)."""

@@ -8,7 +8,7 @@ import numpy as np
 from .._families._factorization import Gaussians
 from .._simd.room import empty
 from . import _kernels
-from ._ratings import RatingStatistics, UserNoise, refuse_precisions
+from ._ratings import CERTAIN, RatingStatistics, UserNoise, refuse_precisions
 
 #: The noise of a user has converged if it changes by less than this share.  There are
 #: at most `MOST_ROUNDS` rounds, or one round if the noise of the last step is given.
@@ -92,7 +92,7 @@ class RatingInference:
         sums = self.own_sums(unit_noise)
         most_rounds = MOST_ROUNDS if noise is None else 1
         if noise is None:
-            noise = UserNoise.fixed(len(sums))
+            noise = UserNoise(*np.full((2, len(sums)), CERTAIN))
         scales = self.local / hyper.noise_variance * noise.means
         posterior, n_indefinite = model.posteriors(sums, scales, prior)
         while n_indefinite:

@@ -382,11 +382,9 @@ def _ranked_scores(scores, seen):
 
 
 # -- scorers ---------------------------------------------------------------------------
-def _hidden_items_measure(estimator, X, measure, test_size, relevant, random_state):
+def _hidden_items_measure(estimator, X, measure, relevant, **split):
     """Return a measure of rankings; hidden items of each row of ``X`` are relevant."""
-    X_seen, X_test = train_test_split_entries(
-        X, test_size=test_size, random_state=random_state
-    )
+    X_seen, X_test = train_test_split_entries(X, **split)
     options = {"measures": [measure], "X_seen": X_seen, "relevant": relevant}
     return ranking_report(estimator, X_test, **options)[measure]
 

@@ -60,10 +60,6 @@ class TextCounts(NamedTuple):
         return self._replace(counts=counts)
 
     @property
-    def n_rows(self):
-        return self.counts.shape[0]
-
-    @property
     def document_frequencies(self):
         return np.bincount(self.counts.indices, minlength=len(self.words))
 

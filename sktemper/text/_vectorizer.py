@@ -214,7 +214,7 @@ class StreamingCountVectorizer(
         elif fresh:
             CountVectorizer.fit_transform(self, [])  # checks the vocabulary
         counted = TextCounts.from_documents(raw_documents, self.build_analyzer())
-        if not (restart or counted.n_rows):
+        if not (restart or counted.counts.shape[0]):
             raise ValueError("Found 0 documents while a minimum of 1 is required.")
         chunk = counted.as_type(self.dtype, self.binary)
         if self.vocabulary is None:
@@ -234,7 +234,7 @@ class StreamingCountVectorizer(
         """
         known = {} if fresh else self.vocabulary_
         before = WordFrequencies() if fresh else self._frequencies
-        share = 2.0 ** -(chunk.n_rows / (self.half_life or math.inf))
+        share = 2.0 ** -(chunk.counts.shape[0] / (self.half_life or math.inf))
         frequencies = before.add(chunk, share)
         new = np.flatnonzero(chunk.columns(known) < 0)
         if fresh:
