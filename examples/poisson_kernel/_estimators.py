@@ -25,7 +25,7 @@ class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
 
     Parameters
     ----------
-    tempering : Tempering, "global", "local" or None, default=None
+    tempering : Tempering or None, default=None
         Temperature of a fit, see `sktemper.tempering`; None is 1.
     """
 
@@ -48,10 +48,7 @@ class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
 
     _fixed_by_fit = ("n_components",)  # cannot change in a fitted model
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    _input_tags = {"positive_only": True}
 
     def _validate(self, X, reset):
         dtypes = [np.float64, np.float32]

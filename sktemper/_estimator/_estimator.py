@@ -127,8 +127,8 @@ class TemperedEstimator(
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
-        for many users: a tenth, at least 100 and at most 10,000.
+        Number of rows of a step; None takes all (coordinate ascent).  "auto" is the
+        choice of the model, by default 256.
     learning_rate : LearningRate or float, default=None
         Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
         batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.

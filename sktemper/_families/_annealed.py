@@ -86,8 +86,8 @@ class AnnealedChains:
             self.family.draws(self.prior[None], self.random)
         except NotImplementedError:
             raise ValueError(
-                "The evidence is not available for these components: precisions must "
-                "be those of each component and conjugate."
+                "The evidence is not available for these components: they have no "
+                "`draws`; precisions must be those of each component and conjugate."
             ) from None
 
     def forward(self, powers):

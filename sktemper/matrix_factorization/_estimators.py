@@ -92,6 +92,9 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     component_variance : float, default=None
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
+    batch_size : int, "auto" or None, default=None
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     tol : float, default=1e-3
         Least gain that counts: of the held-out score, in nats per rating, and with
         ``batch_size=None`` of the lower bound by a pass.
