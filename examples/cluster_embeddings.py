@@ -15,11 +15,13 @@ With its defaults the script takes about 10 seconds.
 # sphinx_gallery_thumbnail_path = 'images/cluster_embeddings.png'
 
 import argparse
+import importlib
 import importlib.util
 import inspect
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -95,8 +97,7 @@ def main():
 
 def embed(texts):
     """Return unit vectors of texts, from the files of the package wordllama."""
-    import wordllama
-
+    wordllama: Any = importlib.import_module("wordllama")
     folder = Path(wordllama.__file__).parent
     model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
     return np.asarray(model.embed(texts, norm=True))

@@ -303,7 +303,7 @@ def checked():
     "ignore:.*did not converge.*",
     "ignore:sample_weight sums to 90 for 30 rows",
     "ignore:A row of X occurs",  # weights are compared with repeated rows
-    "ignore:sample_weight sums to 90 for 30 rows",  # each has the weight 3
+    "ignore:The priors keep clusters together",  # of settings with given priors
 )
 @pytest.mark.filterwarnings("ignore:Single values of columns")
 @pytest.mark.filterwarnings("ignore:Most rows are in components")
