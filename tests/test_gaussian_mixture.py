@@ -220,6 +220,7 @@ def test_bad_parameters_raise_the_errors_of_scikit_learn(parameters):
 @each_type
 @each_prior
 @pytest.mark.filterwarnings("ignore:.*too few rows for full covariances")
+@pytest.mark.filterwarnings("ignore:Columns are correlated within components")
 @pytest.mark.filterwarnings("ignore:reg_covar=1e-06 is added")
 @pytest.mark.filterwarnings("ignore:(Single values of|Column 2 of X has the values)")
 def test_data_without_a_regular_covariance(covariance_type, weight_prior):
