@@ -424,9 +424,12 @@ class Data(Source):
         return self._sample_cache.result(self._sample, most)
 
     def counted_sample(self, most):
-        """Return the rows of `sample` whose weight is not 0."""
-        X, rows = self.sample(most)
-        return X if self.weight is None else with_weight(X, self.weight[rows])
+        """Return a sample of the rows whose weight is not 0; of all if none has one."""
+        weight = self.weight
+        if weight is None or weight.all() or not weight.any():
+            return self.sample(most)[0]
+        rows = np.flatnonzero(weight)
+        return self.rows(rows[:: -(-len(rows) // most)])
 
     def _sample(self, most):
         if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):
@@ -617,7 +620,7 @@ class Problem:
         weight = self.row_weight
         return X, None if weight is None else weight[rows]
 
-    @functools.cached_property
+    @property
     def counted_sample(self):
         """The rows of `sample` whose weight is not 0, and their weights."""
         X, weight = self.sample

@@ -160,9 +160,17 @@ def run_moves(problem, policies, state, on_commit=lambda: None, least_gain=0.0):
     trials = _Trials(problem, state, least_gain)
     with problem.data.held(trials.rows):
         trials.best = trials.bound(state)
+
+        def move():
+            try:
+                return _move(trials, policies.moves, state, on_commit)
+            except BaseException:
+                trials.ahead.clear()  # the pool stops them, and awaits them
+                raise
+
         try:
             while any(state.moves.left):
-                yield functools.partial(_move, trials, policies.moves, state, on_commit)
+                yield move
         except GeneratorExit:
             trials.give_up_ahead()
             raise
@@ -288,7 +296,7 @@ class _Trials:
         self.on_part = len(self.rows) < len(rows)
         self._present_bounds = LastCall(operator.eq)
         self._last_part = LastCall(operator.eq)
-        self._ahead = deque()  # progress before a proposal, and the `Task` of its trial
+        self.ahead = deque()  # progress before a proposal, and the `Task` of its trial
 
     def of(self, policy, phase, state, best):
         """Propose a move of a state whose lower bound is ``best``.
@@ -334,7 +342,7 @@ class _Trials:
         Proposals that ignore the refused ones are independent of each other until one
         is accepted.  There are as many trials at a time as threads.
         """
-        ahead, workers, moves = self._ahead, self.problem.workers, state.moves
+        ahead, workers, moves = self.ahead, self.problem.workers, state.moves
         if ahead:
             moves = ahead[-1][0].after(policy, phase, KEYLESS, False)
         present = state.trial()
@@ -350,8 +358,8 @@ class _Trials:
 
     def give_up_ahead(self):
         """Cancel the trials of later proposals."""
-        cancel([task for _, task in self._ahead])
-        self._ahead.clear()
+        cancel([task for _, task in self.ahead])
+        self.ahead.clear()
 
     def _alone(self):
         """Return trials for another thread, which share no memory of steps."""

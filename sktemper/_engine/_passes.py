@@ -178,7 +178,7 @@ class WholePasses:
     policies : Policies
     state : State
     ascent : Ascent
-        On all training rows.
+        On all training rows, or on the part that early passes take.
     on_commit, tol
         See `run_passes`.
     """

@@ -110,7 +110,7 @@ def validate_counts(estimator, X, reset):
 
 
 def validate_training_counts(estimator, X, reset):
-    """Validate training counts, and warn once of a matrix that is normalised.
+    """Validate training counts.
 
     Rows alone may have counts that are all too small.
     """

@@ -28,7 +28,7 @@ def check_dense(data, role):
         )
 
 
-def named_columns(data, role="covariate"):
+def named_columns(data, role="covariate", known=()):
     """Yield the names and values of columns; raise if values are missing.
 
     A series, or an array or list of one value for each row, is one column.  The column
@@ -51,7 +51,8 @@ def named_columns(data, role="covariate"):
         given = [f"x{number}" for number in range(data.shape[1])]
     check_distinct(given, role)
     for name, values in zip(given, column_values(data), strict=True):
-        if name == "Intercept" and role == "covariate" and np.all(values.array == 1):
+        may_drop = name == "Intercept" and role == "covariate" and name not in known
+        if may_drop and np.all(values.array == 1):
             continue  # of a model matrix
         if values.missing().any():
             raise ValueError(
@@ -125,7 +126,7 @@ class Design:
 
     def rows(self, covariates):
         """Return the columns for covariates, (n_samples, n_coefficients)."""
-        found = list(named_columns(covariates))
+        found = list(named_columns(covariates, known=self.given))
         if [name for name, _ in found] != self.given:
             raise ValueError(
                 f"The covariates must be {self.given}, in this order, got "

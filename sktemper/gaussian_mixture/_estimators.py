@@ -180,10 +180,11 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             )
         check_enough_samples(self, data)
         check_columns(self, data)
-        columns = labelled_columns(data, self._names())
-        message = about_discrete_columns(columns, self.n_features_in_)
-        if message is not None and self.n_components > 1:
-            warn_once(self, "kinds", message, UserWarning)
+        if self.n_components > 1:
+            columns = labelled_columns(data, self._names())
+            message = about_discrete_columns(columns, self.n_features_in_)
+            if message is not None:
+                warn_once(self, "kinds", message, UserWarning)
         is_full = self.covariance_type in ("full", "auto") and not _is_choice(self)
         n_rows = len(data if data.weight is None else np.flatnonzero(data.weight))
         if is_full and self.n_features_in_ > n_rows:

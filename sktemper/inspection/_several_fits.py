@@ -1,5 +1,6 @@
 """What several fits of topics have in common, and a tree of topics."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,18 @@ def topic_consensus(
     prior, hyper = smallest.state_.globals_.prior, smallest.state_.hyper
     topics = Topics.from_dense(common_tokens(fits, n_times) + prior, prior)
     found = recurrence(topics.dense().T, pairs)
-    return with_topics(smallest, topics, hyper, {}, recurrence=found)
+    lda = with_topics(smallest, topics, hyper, {}, recurrence=found)
+    # the tokens are those of all documents
+    states = [fit.state_ for fit in fits]
+    n_rows = sum(state.progress.total_rows for state in states) // n_times
+    policies = lda.state_.policies
+    if policies.learning_rate is not None:  # the population of a stream
+        size = sum(state.policies.learning_rate.size for state in states) / n_times
+        population = policies.learning_rate._replace(size=size)
+        policies = replace(policies, learning_rate=population)
+    progress = replace(lda.state_.progress, total_rows=n_rows)
+    lda.state_ = replace(lda.state_, progress=progress, policies=policies)
+    return lda
 
 
 def topic_tree(lda: Any) -> np.ndarray:

@@ -8,9 +8,10 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 
-from .._engine._data import data_of
+from .._engine._data import Source, data_of
 from .._estimator._choices import choices_of
 from .._estimator._streams import names_of
+from .._utils._results import copy_fit
 from .._utils._words import N_COMPARED
 from ._merging import most_probable, unit
 
@@ -28,7 +29,10 @@ def fits_to_halves(estimator, X, n_splits, random_state):
             fit._end_of_fit_checks = ()  # few documents may leave topics empty
             fit.fit(data.rows(np.sort(half))[rng.permutation(len(half))])
             del fit._end_of_fit_checks
-            fit.state_.choices = replace(choices_of(fit), names=names_of(X))
+            names = names_of(X)
+            fit.state_.choices = replace(choices_of(fit), names=names)
+            if names is not None and not isinstance(X, Source):
+                fit = copy_fit(fit, {"feature_names_in_": names})
             fits.append(fit)
     return list(zip(fits[::2], fits[1::2], strict=True))
 

@@ -27,7 +27,7 @@ from .._estimator._counts import (
 )
 from .._estimator._end_of_fit import warn_if_above_one
 from .._estimator._estimator import Estimator, TemperedEstimator
-from .._estimator._problems import ReadyModel
+from .._estimator._problems import ReadyModel, valid_data
 from .._estimator._streams import (
     alarms,
     clear_memory,
@@ -1374,6 +1374,7 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         """
         self._check_fitted()
         n_splits = positive_int(n_splits, "n_splits")
+        valid_data(self, X)  # has the columns of the fit
         pairs = fits_to_halves(self, X, n_splits, random_state)
         found = recurrence(self.topic_word_, pairs)
         choices = replace(choices_of(self), recurrence=found)
@@ -1381,6 +1382,9 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         return self
 
     def _check_kept(self, model):
+        found = choices_of(self).recurrence
+        if found is not None and np.shape(found) != (model.n_topics,):
+            raise ValueError("recurrence_ does not fit this model")
         prior = choices_of(self).prediction_prior
         if prior is None:
             return
