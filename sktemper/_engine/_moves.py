@@ -160,18 +160,12 @@ def run_moves(problem, policies, state, on_commit=lambda: None, least_gain=0.0):
     trials = _Trials(problem, state, least_gain)
     with problem.data.held(trials.rows):
         trials.best = trials.bound(state)
-
-        def move():
-            try:
-                return _move(trials, policies.moves, state, on_commit)
-            except BaseException:
-                trials.ahead.clear()  # the pool stops them, and awaits them
-                raise
-
         try:
             while any(state.moves.left):
-                yield move
+                yield functools.partial(_move, trials, policies.moves, state, on_commit)
         except GeneratorExit:
+            if trials.is_moving:  # a move was interrupted, and the pool stops trials
+                trials.ahead.clear()
             trials.give_up_ahead()
             raise
 
@@ -181,7 +175,7 @@ def _move(trials, moves, state, on_commit):
 
     The last move of a phase includes steps until convergence.
     """
-    begin, best = time.perf_counter(), trials.best
+    begin, best, trials.is_moving = time.perf_counter(), trials.best, True
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
     proposal, trial, reached = trials.of(policy, number, state, best)
@@ -212,7 +206,7 @@ def _move(trials, moves, state, on_commit):
         on_commit()
 
     trials.problem.workers.run_whole(commit)
-    trials.best = best
+    trials.best, trials.is_moving = best, False
     return best, kept
 
 
@@ -296,6 +290,7 @@ class _Trials:
         self.on_part = len(self.rows) < len(rows)
         self._present_bounds = LastCall(operator.eq)
         self._last_part = LastCall(operator.eq)
+        self.is_moving = False
         self.ahead = deque()  # progress before a proposal, and the `Task` of its trial
 
     def of(self, policy, phase, state, best):
