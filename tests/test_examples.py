@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import importlib
 import importlib.util
 import io
 import re
@@ -22,6 +23,8 @@ import sktemper
 from sktemper.model import Family
 from sktemper.testing import check_model
 
+with contextlib.suppress(ImportError):  # before any test imports distutils
+    importlib.import_module("setuptools")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 pytestmark = pytest.mark.skipif(
     not EXAMPLES.exists(), reason="examples/ is not beside these tests"

@@ -138,7 +138,9 @@ def test_warnings_do_not_depend_on_rows_without_weight(row, case, monkeypatch):
             warnings.simplefilter("always")
             with contextlib.suppress(ValueError):  # there are more labels
                 row.run(generator("without weight", row.name), case)
-        return {re.sub(r"\d[\d.e%+-]*", "", str(one.message)) for one in caught}
+        found = {re.sub(r"\d[\d.e%+-]*", "", str(one.message)) for one in caught}
+        # sums of more rows round otherwise, which may decide the last pass
+        return {text for text in found if "still changed" not in text}
 
     expected = messages()
     monkeypatch.setattr(TemperedEstimator, "_fit", fit_to_more)
