@@ -425,10 +425,9 @@ class Data(Source):
 
     def counted_sample(self, most):
         """Return a sample of the rows whose weight is not 0; of all if none has one."""
-        weight = self.weight
-        if weight is None or weight.all() or not weight.any():
+        rows = with_weight(np.arange(len(self)), self.weight)
+        if len(rows) == len(self):
             return self.sample(most)[0]
-        rows = np.flatnonzero(weight)
         return self.rows(rows[:: -(-len(rows) // most)])
 
     def _sample(self, most):
