@@ -183,6 +183,7 @@ class TemperedEstimator(
         super().__init_subclass__(**kwargs)
         complete_docstrings(cls)
 
+    n_components: Int
     # defaults of parameters that a constructor may omit
     tempering = gradient_noise = moves = None
     max_iter: Int = 10

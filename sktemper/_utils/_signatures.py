@@ -66,7 +66,7 @@ def parameters_of(constructor):
 
 
 def completed(others: Mapping) -> Callable[[Constructor], Constructor]:
-    """Return a decorator that completes a constructor by other parameters.
+    """Return a decorator that completes a constructor, and assigns all parameters.
 
     Parameters
     ----------
@@ -92,9 +92,7 @@ def completed(others: Mapping) -> Callable[[Constructor], Constructor]:
                 given.keys() <= defaults.keys() - named.keys()
             ):
                 signature.bind(self, *arguments, **given)  # raises a TypeError
-            values = defaults | named | given
-            vars(self).update(values)
-            written(self, **{name: values[name] for name in own})
+            vars(self).update(defaults | named | given)
 
         __init__.__signature__ = signature
         __init__.__annotations__ = {p.name: p.annotation for p in parameters}

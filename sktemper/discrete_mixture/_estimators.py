@@ -166,11 +166,7 @@ class TemperedMultinomialMixture(TopWordsMixin, _DiscreteMixture):
         feature_prior: Float | Literal["auto"] = "auto",
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[DiscreteMixtureParameters],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.feature_prior = feature_prior
-        self.gradient_noise = gradient_noise
+    ): ...
 
     _validate, _validate_training = validate_counts, validate_training_counts
     _check_weighted = staticmethod(check_counts)
@@ -309,12 +305,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
         binarize: Float | None = 0.0,
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[DiscreteMixtureParameters],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.feature_prior = feature_prior
-        self.binarize = binarize
-        self.gradient_noise = gradient_noise
+    ): ...
 
     _parameter_constraints = {
         **_DiscreteMixture._parameter_constraints,

@@ -117,17 +117,7 @@ class TemperedFactorialMixture(TemperedEstimator):
         gradient_noise: GradientNoise | None = None,
         local_cooling: Float | None = 2.0,
         **parameters: Unpack[Training],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.inclusion_probability = inclusion_probability
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.posterior = posterior
-        self.init = init
-        self.moves = moves
-        self.gradient_noise = gradient_noise
-        self.local_cooling = local_cooling
+    ): ...
 
     bic, aic, plain_is_better_ = bic, aic, plain_is_better
     _parameter_constraints = {

@@ -707,10 +707,7 @@ class TemperedGaussianMixture(_GaussianMixture):
         tempering: Tempering | Literal["global", "local"] | None = "global",
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[GaussianMixtureParameters],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.gradient_noise = gradient_noise
+    ): ...
 
 
 class AnnealedGaussianMixtureParameters(

@@ -143,12 +143,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         init: ArrayLike | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         **parameters: Unpack[Training],
-    ):
-        self.n_components = n_components
-        self.zero_weight = zero_weight
-        self.pair_weight = pair_weight
-        self.pair_target = pair_target
-        self.init = init
+    ): ...
 
     _input_tags = {"positive_only": True}
 

@@ -285,18 +285,7 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         mean_change_tol: Float = 1e-3,
         max_doc_update_iter: Int = 100,
         **parameters: Unpack[Streaming],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
-        self.n_start_components = n_start_components
-        self.init_params = init_params
-        self.init = init
-        self.gradient_noise = gradient_noise
-        self.doc_update = doc_update
-        self.mean_change_tol = mean_change_tol
-        self.max_doc_update_iter = max_doc_update_iter
+    ): ...
 
     expand_features, drop_features = expand_features, drop_features
     clear_memory, alarms_ = clear_memory, alarms

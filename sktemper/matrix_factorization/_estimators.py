@@ -147,16 +147,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         batch_size: Int | Literal["auto"] | None = None,
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[Training],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.biases = biases
-        self.noise_type = noise_type
-        self.global_mean = global_mean
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
-        self.init = init
-        self.gradient_noise = gradient_noise
+    ): ...
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,

@@ -203,16 +203,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         batch_size: Int | Literal["auto"] | None = None,
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[Training],
-    ):
-        self.n_components = n_components
-        self.kinds = kinds
-        self.tempering = tempering
-        self.categories = categories
-        self.n_bins = n_bins
-        self.feature_prior = feature_prior
-        self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
-        self.gradient_noise = gradient_noise
+    ): ...
 
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""

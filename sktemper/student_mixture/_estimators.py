@@ -116,11 +116,7 @@ class TemperedStudentMixture(_GaussianMixture):
         degrees_of_freedom: Float | None = None,
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[StudentMixtureParameters],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.degrees_of_freedom = degrees_of_freedom
-        self.gradient_noise = gradient_noise
+    ): ...
 
     _parameter_constraints = {
         **{
