@@ -20,14 +20,7 @@ from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
 from ._data import QUIETLY, Batch, Purpose, Rows, generator
-from ._passes import (
-    are_planned,
-    ascend,
-    ascent_on,
-    bound_of,
-    planned,
-    steps_of_call,
-)
+from ._passes import are_planned, ascend, ascent_on, bound_of, planned, steps_of_call
 from ._state import LAST_BOUNDS
 from ._step import (
     Policies,

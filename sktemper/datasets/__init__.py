@@ -1,11 +1,7 @@
 """Data sets, readers of files, collections on disk, and generators of data."""
 
 from ._collection import Collection, open_counts, open_dense, open_ratings
-from ._corpora import (
-    load_debian_descriptions,
-    load_election_survey,
-    load_movielens,
-)
+from ._corpora import load_debian_descriptions, load_election_survey, load_movielens
 from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
 from ._ratings import interactions_matrix, ratings_matrix
 from ._read_counts import (

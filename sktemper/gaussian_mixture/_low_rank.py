@@ -20,12 +20,7 @@ from .._utils._budgets import ROWS_AT_ONCE, ROWS_COMPARED
 from .._utils._linalg import tiled_matmul
 from ._model import GaussianMixtureModel
 from ._priors import LEAST_FREE, MOST_FREE
-from ._starts import (
-    FLOOR,
-    NO_VARIANCE,
-    NO_WIDTH,
-    weights_of,
-)
+from ._starts import FLOOR, NO_VARIANCE, NO_WIDTH, weights_of
 
 #: Largest number of rows times squared columns from which directions are computed, a
 #: second of work; but always this number of rows.

@@ -24,12 +24,7 @@ from .._utils._arguments import POSITIVE, Interval, refuse
 from .._utils._csr import plain_entries
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
-from .._utils._validation import (
-    LARGEST_WEIGHT,
-    NON_NEGATIVE,
-    check_data,
-    largest_value,
-)
+from .._utils._validation import LARGEST_WEIGHT, NON_NEGATIVE, check_data, largest_value
 from ._model import ImplicitFactorizationModel
 from ._pairs import Pairs, pair_values
 

@@ -14,13 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._families._factorization import FactorizationModel, Gaussians, PreparedItems
-from .._families._gaussian import (
-    GaussianPrior,
-    Moments,
-    blended,
-    packed,
-    unpacked,
-)
+from .._families._gaussian import GaussianPrior, Moments, blended, packed, unpacked
 from .._ranking._best import UserEntries
 from .._ranking._measures import ranking_measures
 from .._simd.room import zeros

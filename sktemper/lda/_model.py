@@ -37,13 +37,7 @@ from ..model import (
 )
 from . import _kernels
 from ._cells import N_SQUARES, priors_of_cells, stepped, sums_of_shares
-from ._merging import (
-    LEAST_KEPT,
-    SAME_COSINE,
-    groups_of_topics,
-    seeded_topics,
-    unit,
-)
+from ._merging import LEAST_KEPT, SAME_COSINE, groups_of_topics, seeded_topics, unit
 from ._priors import auto_prior, positive
 from ._starts import analyse, critical_temperatures, spectral_tokens
 from ._topics import Documents, Prepared, Topics, WordStatistics, split_words
