@@ -7,13 +7,7 @@ import numpy as np
 from .._estimator._constructors import Streaming
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin
-from .._estimator._variants import (
-    AnnealedMixin,
-    SVIPlusMixin,
-    annealed_constructor,
-    svi_plus_constructor,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._utils._validation import check_data, check_values
 from ._model import PoissonMixtureModel
 
@@ -40,11 +34,7 @@ class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
         batch_size=None,
         gradient_noise=None,
         **parameters: Unpack[Streaming],
-    ):
-        self.n_components = n_components
-        self.tempering = tempering
-        self.moves = moves
-        self.gradient_noise = gradient_noise
+    ): ...
 
     _fixed_by_fit = ("n_components",)  # cannot change in a fitted model
 
@@ -74,7 +64,6 @@ class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
 class AnnealedPoissonMixture(AnnealedMixin, TemperedPoissonMixture):
     """Mixture of Poissons, for counts of events: annealed."""
 
-    @annealed_constructor(TemperedPoissonMixture)
     def __init__(
         self,
         n_components=8,
@@ -97,7 +86,6 @@ class SVIPlusPoissonMixture(SVIPlusMixin, TemperedPoissonMixture):
         Distribution of the random weights of samples.
     """
 
-    @svi_plus_constructor(TemperedPoissonMixture)
     def __init__(
         self,
         n_components=8,

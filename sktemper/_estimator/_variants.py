@@ -5,6 +5,8 @@ whose tempering is always an annealing, and an estimator whose noise is always t
 SVI+.
 """
 
+from inspect import signature
+
 from .._utils._policy import Slot
 from .._utils._signatures import completed, parameters_of
 from ..noise import SVIPlusNoise, as_size
@@ -24,17 +26,6 @@ def training_constructor(types, cls=TemperedEstimator):
 
 def _without(mapping, name):
     return {key: value for key, value in mapping.items() if key != name}
-
-
-def annealed_constructor(general):
-    """Return a decorator that completes the constructor of an annealed estimator."""
-    parameters = _without(parameters_of(general.__init__), "tempering")
-    return completed(parameters | typed_parameters(Annealed, AnnealedMixin))
-
-
-def svi_plus_constructor(general):
-    """Return a decorator that completes the constructor of an SVI+ estimator."""
-    return completed(_without(parameters_of(general.__init__), "gradient_noise"))
 
 
 class AnnealedMixin:
@@ -59,10 +50,11 @@ class AnnealedMixin:
     """
 
     def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
         target = Annealing._parameter_constraints["target"]
         constraints = {"schedule": "no_validation", "target": target}
-        _exchange(cls, "tempering", {"schedule": Slot(as_schedule)}, constraints)
+        own = {"schedule": Slot(as_schedule)}, constraints
+        _exchange(cls, AnnealedMixin, "tempering", *own, Annealed)
+        super().__init_subclass__(**kwargs)
 
     # defaults of parameters that a constructor may omit
     schedule = gradient_noise = None
@@ -86,20 +78,22 @@ class SVIPlusMixin:
     """
 
     def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
         known = SVIPlusNoise._parameter_constraints.copy()
         constraints = {"noise_distribution": known.pop("distribution"), **known}
         slots = {"effective_batch_size": Slot(as_size)}
-        _exchange(cls, "gradient_noise", slots, constraints)
+        _exchange(cls, SVIPlusMixin, "gradient_noise", slots, constraints)
+        super().__init_subclass__(**kwargs)
 
     def _noise(self):
         return SVIPlusNoise(self.effective_batch_size, self.noise_distribution)
 
 
-def _exchange(cls, name, slots, constraints):
-    """Replace a parameter in the slots and constraints of an estimator by others.
+def _exchange(cls, mixin, name, slots, constraints, types=None):
+    """Replace a parameter of an estimator by those of a mixin.
 
-    Entries that the class declares itself take precedence.
+    The estimator gets their slots and constraints, but entries that it declares itself
+    take precedence.  If its constructor has ``**parameters``, these become the
+    parameters of the next class, and those of a `TypedDict`.
     """
     if not hasattr(cls, "_slots"):  # a mixin for estimators
         return
@@ -108,3 +102,7 @@ def _exchange(cls, name, slots, constraints):
         **constraints,
         **_without(cls._parameter_constraints, name),
     }
+    if mixin in cls.__bases__ and "parameters" in signature(cls.__init__).parameters:
+        others = _without(parameters_of(super(mixin, cls).__init__), name)
+        others |= {} if types is None else typed_parameters(types, mixin)
+        cls.__init__ = completed(others)(cls.__init__)

@@ -27,11 +27,7 @@ from .._estimator._mixtures import (
     model_of,
 )
 from .._estimator._streams import drop_features, expand_features, widened_for
-from .._estimator._variants import (
-    AnnealedMixin,
-    annealed_constructor,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
 from .._utils._arguments import Interval, check_statistic, positive_int
@@ -466,7 +462,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, TemperedMultinomialMixture):
     (300,)
     """
 
-    @annealed_constructor(TemperedMultinomialMixture)
     def __init__(
         self,
         n_components: Int = 10,
@@ -503,7 +498,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, TemperedBernoulliMixture):
     (40, 2)
     """
 
-    @annealed_constructor(TemperedBernoulliMixture)
     def __init__(
         self,
         n_components: Int = 10,

@@ -14,11 +14,7 @@ from .._estimator._constructors import Annealed, Training
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import ACTIVE, aic, bic, check_n_samples, plain_is_better
-from .._estimator._variants import (
-    AnnealedMixin,
-    annealed_constructor,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, training_constructor
 from .._utils._arguments import POSITIVE, Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
@@ -353,7 +349,6 @@ class AnnealedFactorialMixture(AnnealedMixin, TemperedFactorialMixture):
     (500, 8)
     """
 
-    @annealed_constructor(TemperedFactorialMixture)
     def __init__(
         self,
         n_components: Int = 10,

@@ -26,13 +26,7 @@ from .._estimator._end_of_fit import log
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin, check_enough_samples
 from .._estimator._problems import validated_weight
-from .._estimator._variants import (
-    AnnealedMixin,
-    SVIPlusMixin,
-    annealed_constructor,
-    svi_plus_constructor,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._families._births import USED
 from .._families._dirichlet import CONCENTRATION, WEIGHTS
 from .._families._normal_wishart import COVARIANCES, CovarianceName
@@ -746,7 +740,6 @@ class AnnealedGaussianMixture(AnnealedMixin, TemperedGaussianMixture):
     3
     """
 
-    @annealed_constructor(TemperedGaussianMixture)
     def __init__(
         self,
         n_components: Int = 10,
@@ -790,7 +783,6 @@ class SVIPlusGaussianMixture(SVIPlusMixin, TemperedGaussianMixture):
     (300,)
     """
 
-    @svi_plus_constructor(TemperedGaussianMixture)
     def __init__(
         self,
         n_components: Int = 10,

@@ -37,13 +37,7 @@ from .._estimator._streams import (
     stream_history,
     widened_for,
 )
-from .._estimator._variants import (
-    AnnealedMixin,
-    SVIPlusMixin,
-    annealed_constructor,
-    svi_plus_constructor,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._utils._arguments import (
     Interval,
     WholeNumber,
@@ -1491,7 +1485,6 @@ class AnnealedLDA(AnnealedMixin, TemperedLDA):
     1.0
     """
 
-    @annealed_constructor(TemperedLDA)
     def __init__(
         self,
         n_components: Int | None = 10,
@@ -1532,7 +1525,6 @@ class SVIPlusLDA(SVIPlusMixin, TemperedLDA):
     (300, 5)
     """
 
-    @svi_plus_constructor(TemperedLDA)
     def __init__(
         self,
         n_components: Int | None = 10,

@@ -15,13 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator._constructors import Annealed, Training
 from .._estimator._counts import ROWS_INSPECTED
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._variants import (
-    AnnealedMixin,
-    SVIPlusMixin,
-    annealed_constructor,
-    svi_plus_constructor,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._ranking._best import Rescoring, products, scores_of_all
 from .._ranking._recommender import (
     RecommenderMixin,
@@ -618,7 +612,6 @@ class AnnealedMatrixFactorization(AnnealedMixin, TemperedMatrixFactorization):
     (200, 2)
     """
 
-    @annealed_constructor(TemperedMatrixFactorization)
     def __init__(
         self,
         n_components: Int = 10,
@@ -657,7 +650,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, TemperedMatrixFactorization):
     (200, 50)
     """
 
-    @svi_plus_constructor(TemperedMatrixFactorization)
     def __init__(
         self,
         n_components: Int = 10,

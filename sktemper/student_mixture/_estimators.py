@@ -9,11 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed
-from .._estimator._variants import (
-    AnnealedMixin,
-    annealed_constructor,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._normal_wishart import COVARIANCES, CovarianceName
 from .._utils._arguments import Interval
 from .._utils._typing import ArrayLike, Float, Int
@@ -236,7 +232,6 @@ class AnnealedStudentMixture(AnnealedMixin, TemperedStudentMixture):
     3
     """
 
-    @annealed_constructor(TemperedStudentMixture)
     def __init__(
         self,
         n_components: Int = 10,
