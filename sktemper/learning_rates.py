@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from ._utils._arguments import Interval, half_life_of, is_number, refuse
+from ._utils._arguments import half_life_of, is_number, refuse
+from ._utils._constraints import NOT_NEGATIVE, Interval, StrOptions, WholeNumber
 from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import Duration, Float, Int
 from .schedules import Clock
@@ -113,7 +113,7 @@ class RobbinsMonro(LearningRate):
     """
 
     _parameter_constraints = {
-        "offset": [Interval(Real, 0, None, closed="left")],
+        "offset": [NOT_NEGATIVE],
         "decay": [Interval(Real, 0.5, 1, closed="both")],
     }
 
@@ -284,7 +284,7 @@ class _AdaptiveRate(LearningRate):
     requires = ("dense_vectors", "fisher_products")
     _parameter_constraints = {
         "metric": [StrOptions({"fisher", "identity"})],
-        "n_warmup_batches": [Interval(Integral, 2, None, closed="left")],
+        "n_warmup_batches": [WholeNumber(2)],
     }
 
     def knows(self, state) -> bool:

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -13,18 +13,12 @@ from scipy.special import expit, logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from ._ranking._entries import as_entries, is_odd, kept, places_in_rows
 from ._ranking._labels import labelled, labels_of
-from ._utils._arguments import (
-    Interval,
-    check_arguments,
-    check_interval,
-    positive_int,
-    refuse,
-)
+from ._utils._arguments import check_interval, positive_int, refuse
+from ._utils._constraints import SHARE, StrOptions, WholeNumber, check_arguments
 from ._utils._docstrings import completed_by
 from ._utils._evidence import MOST_EVIDENCE
 from ._utils._frames import check_same_rows
@@ -781,11 +775,7 @@ def _agreement(one, other, weight):
 # -- splits of users' items ------------------------------------------------------------
 @check_arguments(
     X=["array-like", "sparse matrix"],
-    test_size=[
-        Interval(Real, 0, 1, closed="neither"),
-        Interval(Integral, 1, None, closed="left"),
-        StrOptions({"half"}),
-    ],
+    test_size=[SHARE, WholeNumber(1), StrOptions({"half"})],
     per=[StrOptions({"user", "all"})],
     random_state=["random_state"],
 )

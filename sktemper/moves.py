@@ -15,9 +15,9 @@ from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from ._utils._arguments import Interval, WholeNumber, refuse
+from ._utils._arguments import refuse
+from ._utils._constraints import Interval, StrOptions, WholeNumber
 from ._utils._policy import Policy, as_policy
 from ._utils._typing import Float, Int
 from .model import ConjugateModel

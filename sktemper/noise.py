@@ -9,9 +9,8 @@ from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from ._utils._arguments import Interval
+from ._utils._constraints import Interval, StrOptions, WholeNumber
 from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import Float, Int
 from .schedules import Clock, RampSchedule, Schedule, as_schedule
@@ -165,7 +164,7 @@ class SVIPlusNoise(GradientNoise):
     _parameter_constraints = {
         "effective_batch_size": [
             Interval(Real, 0, 1, closed="right"),
-            Interval(Integral, 1, None, closed="left"),
+            WholeNumber(1),
             Schedule,
             callable,
         ],

@@ -8,9 +8,9 @@ better, before the rows are learned.
 """
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 
-from ._utils._arguments import Interval
+from ._utils._constraints import NOT_NEGATIVE, Interval, WholeNumber
 from ._utils._policy import Policy, as_policy
 from ._utils._typing import Float, Int
 
@@ -79,12 +79,12 @@ class Renewals(Policy):
     """
 
     _parameter_constraints = {
-        "memory": [Interval(Integral, 100, None, closed="left")],
+        "memory": [WholeNumber(100)],
         "births": [Interval(Real, 0, 1, closed="right")],
-        "wait": [Interval(Integral, 1, None, closed="left")],
-        "trial": [Interval(Integral, 1, None, closed="left")],
+        "wait": [WholeNumber(1)],
+        "trial": [WholeNumber(1)],
         "threshold": [Interval(Real, 0, None, closed="right")],
-        "drift": [Interval(Real, 0, None, closed="left")],
+        "drift": [NOT_NEGATIVE],
     }
     is_on = True
     requires = ("renewals",)

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
-from sklearn.utils._param_validation import StrOptions
-
-from ._utils._arguments import Interval, refuse
+from ._utils._arguments import refuse
+from ._utils._constraints import NOT_NEGATIVE, POSITIVE, StrOptions, WholeNumber
 from ._utils._policy import Policy, Slot, as_number
 from ._utils._typing import Float, Int
 
@@ -239,7 +238,7 @@ class ConstantSchedule(Schedule):
     1.5
     """
 
-    _parameter_constraints = {"value": [Interval(Real, 0, None, closed="neither")]}
+    _parameter_constraints = {"value": [POSITIVE]}
 
     value: Float = 1.0
 
@@ -255,9 +254,9 @@ class _Ramp(Schedule):
     """Base of schedules that change from ``start`` to ``stop`` within ``length``."""
 
     _parameter_constraints = {
-        "start": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "stop": [Interval(Real, 0, None, closed="neither")],
-        "length": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "start": [POSITIVE, StrOptions({"auto"})],
+        "stop": [POSITIVE],
+        "length": [NOT_NEGATIVE, StrOptions({"auto"})],
         "unit": [StrOptions({"steps", "passes"})],
     }
 
@@ -411,8 +410,8 @@ class RampSchedule(Schedule):
     """
 
     _parameter_constraints = {
-        "start": [Interval(Real, 0, None, closed="neither")],
-        "slope": [Interval(Real, 0, None, closed="neither")],
+        "start": [POSITIVE],
+        "slope": [POSITIVE],
         "unit": [StrOptions({"steps", "passes"})],
     }
 
@@ -471,7 +470,7 @@ class StepSchedule(_Nested):
     [3.0, 3.0, 2.0, 2.0, 1.0]
     """
 
-    _parameter_constraints = {"every": [Interval(Real, 0, None, closed="neither")]}
+    _parameter_constraints = {"every": [POSITIVE]}
 
     schedule: Schedule | None = None
     every: Float = 1000
@@ -532,8 +531,8 @@ class CyclicSchedule(_Nested):
     """
 
     _parameter_constraints = {
-        "n_cycles": [Interval(Integral, 1, None, closed="left")],
-        "period": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "n_cycles": [WholeNumber(1)],
+        "period": [NOT_NEGATIVE, StrOptions({"auto"})],
     }
 
     schedule: Schedule | None = None

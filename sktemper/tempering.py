@@ -11,14 +11,14 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, NamedTuple, Self
 
 import joblib
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from ._utils._arguments import Interval, refuse
+from ._utils._arguments import refuse
+from ._utils._constraints import HasMethods, Interval, StrOptions, WholeNumber
 from ._utils._notices import warn
 from ._utils._policy import Policy, Slot, as_policy
 from ._utils._typing import ArrayLike, Float, Int
@@ -367,10 +367,10 @@ _GIVEN = ["array-like", callable]
 
 class _Ladder(Tempering):
     _parameter_constraints = {
-        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "n_temperatures": [WholeNumber(2)],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": ["array-like", StrOptions({"auto"}), None],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [WholeNumber(1)],
         "score": [StrOptions({"predictive", "complete"})],
     }
     #: Words for log C of each sample at the current model, and methods of the model.
@@ -797,7 +797,7 @@ class LocalTempering(_Ladder):
         **_Ladder._parameter_constraints,
         "min_inverse_temperature": [Interval(Real, 0, 1, closed="left")],
         "log_partition": [*_GIVEN, StrOptions({"quenched", "current", "complete"})],
-        "n_alternations": [Interval(Integral, 1, None, closed="left")],
+        "n_alternations": [WholeNumber(1)],
     }
     cools = False
     _auto_priors = "local"

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,8 +21,8 @@ from .._engine._fit import fit, new_states, plan_stream
 from .._engine._passes import predictive_scores, run_pieces
 from .._engine._state import State
 from .._engine._stream import remember, run_stream
-from .._utils._arguments import Interval, WholeNumber
 from .._utils._cache import twin
+from .._utils._constraints import NOT_NEGATIVE, SHARE, Interval, StrOptions, WholeNumber
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
@@ -217,9 +216,9 @@ class TemperedEstimator(
         "batch_size": [WholeNumber(1), StrOptions({"auto"}), None],
         "total_samples": [Interval(Integral, 1, INEXACT, closed="both"), None],
         "evaluate_every": [WholeNumber(0)],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "validation_fraction": [SHARE],
         "n_iter_no_change": [WholeNumber(1), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [NOT_NEGATIVE],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

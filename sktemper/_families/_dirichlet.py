@@ -9,8 +9,8 @@ from numbers import Real
 import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, polygamma, psi
 
-from .._utils._arguments import Interval
 from .._utils._cache import LastCall
+from .._utils._constraints import Interval
 
 
 def log_normaliser(concentration, axis=-1):

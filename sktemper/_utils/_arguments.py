@@ -7,36 +7,9 @@ from numbers import Integral, Real
 from typing import get_args
 
 import numpy as np
-from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import InvalidParameterError
 
 from ._typing import Statistic
-
-
-class Interval(_param_validation.Interval):
-    """Constraint of a parameter: a number in an interval, but no bool."""
-
-    def is_satisfied_by(self, value):
-        """Return whether a value satisfies the constraint."""
-        return not isinstance(value, bool) and super().is_satisfied_by(value)
-
-
-class WholeNumber(Interval):
-    """Constraint of a parameter: an integer of at least ``least``, but no bool."""
-
-    def __init__(self, least):
-        super().__init__(Integral, least, None, closed="left")
-
-
-#: Constraint of a parameter: a positive number.
-POSITIVE = Interval(Real, 0, None, closed="neither")
-
-
-def check_arguments(**constraints):
-    """Return a decorator of functions whose arguments have constraints."""
-    return _param_validation.validate_params(
-        constraints, prefer_skip_nested_validation=True
-    )
 
 
 def refuse(parameter, expected, value):

@@ -7,8 +7,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
-from .._utils._arguments import POSITIVE, Interval, WholeNumber, check_arguments, refuse
+from .._utils._arguments import refuse
 from .._utils._budgets import VALUES_AT_ONCE, slices
+from .._utils._constraints import (
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Interval,
+    WholeNumber,
+    check_arguments,
+)
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed
 from ._ratings import csr_of_keys
@@ -21,13 +29,13 @@ _SIZES = "n_samples", "n_features", "n_users", "n_items"
 _VARIANCES = "component_variance", "bias_variance", "noise_variance", "inequality"
 _CONSTRAINTS = {
     **dict.fromkeys(_SIZES, [WholeNumber(1)]),
-    **dict.fromkeys(_VARIANCES, [Interval(Real, 0, None, closed="left")]),
+    **dict.fromkeys(_VARIANCES, [NOT_NEGATIVE]),
     **dict.fromkeys(["doc_topic_prior", "topic_word_prior"], [POSITIVE, "array-like"]),
     "doc_length": [POSITIVE],
     "components": ["array-like", None],
     "inclusion_probability": [Interval(Real, 0, 1, closed="both"), "array-like"],
     "n_ratings": [WholeNumber(0)],
-    "global_mean": [Interval(Real, None, None, closed="neither")],
+    "global_mean": [FINITE],
     "n_stars": [WholeNumber(1), None],
     "random_state": ["random_state"],
 }

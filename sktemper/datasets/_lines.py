@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._utils._arguments import Interval
+from .._utils._constraints import Interval
 
 #: Number of bytes that are read at a time, and largest length of a line in bytes.
 BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28

@@ -4,10 +4,9 @@ from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import StrOptions
 
 from .._ranking._labels import label_array, label_keys, labelled, listed_labels
-from .._utils._arguments import check_arguments
+from .._utils._constraints import StrOptions, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
 from .._utils._sklearn import csr_container

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
-from .._utils._arguments import check_arguments, is_integer, refuse
+from .._utils._arguments import is_integer, refuse
+from .._utils._constraints import StrOptions, check_arguments
 from .._utils._csr import is_plain
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, StrPath

@@ -6,9 +6,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils._param_validation import Options
 
-from .._utils._arguments import check_arguments, refuse
+from .._utils._arguments import refuse
+from .._utils._constraints import Options, check_arguments
 from .._utils._extras import check_packages
 from .._utils._typing import Int, StrPath
 from .._utils._values import INEXACT

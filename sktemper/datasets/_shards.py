@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._utils._arguments import WholeNumber
 from .._utils._budgets import VALUES_AT_ONCE, slices
+from .._utils._constraints import WholeNumber
 from .._utils._linalg import entries_of_rows
 from .._utils._notices import warn
 from ._folder import NAMES, check_crc, open_npy, write_json, write_npy

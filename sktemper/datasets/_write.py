@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_array
 
-from .._utils._arguments import check_arguments
+from .._utils._constraints import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, Int, StrPath
 from .._utils._validation import check_sparse, check_unmasked

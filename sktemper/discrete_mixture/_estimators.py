@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import stats
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed, Streaming
 from .._estimator._counts import (
@@ -30,7 +28,8 @@ from .._estimator._streams import drop_features, expand_features, widened_for
 from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
-from .._utils._arguments import Interval, check_statistic, positive_int
+from .._utils._arguments import check_statistic, positive_int
+from .._utils._constraints import FINITE, StrOptions
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._notices import warn_once
@@ -305,7 +304,7 @@ class TemperedBernoulliMixture(_DiscreteMixture):
 
     _parameter_constraints = {
         **_DiscreteMixture._parameter_constraints,
-        "binarize": [Interval(Real, None, None, closed="neither"), None],
+        "binarize": [FINITE, None],
     }
     _fixed_by_fit = (*_DiscreteMixture._fixed_by_fit, "binarize")
 

@@ -8,14 +8,13 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed, Training
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import ACTIVE, aic, bic, check_n_samples, plain_is_better
 from .._estimator._variants import AnnealedMixin, training_constructor
-from .._utils._arguments import POSITIVE, Interval
+from .._utils._constraints import POSITIVE, SHARE, Interval, StrOptions
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
 from .._utils._typing import ArrayLike, Float, Int
@@ -118,11 +117,7 @@ class TemperedFactorialMixture(TemperedEstimator):
     bic, aic, plain_is_better_ = bic, aic, plain_is_better
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
-        "inclusion_probability": [
-            Interval(Real, 0, 1, closed="neither"),
-            "array-like",
-            None,
-        ],
+        "inclusion_probability": [SHARE, "array-like", None],
         "noise_variance": [POSITIVE, None],
         "component_variance": [POSITIVE, None],
         "posterior": [StrOptions({"structured", "factorized"})],

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from scipy import stats
 from scipy.special import softmax
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from .._engine._data import QUIETLY, Source, matrices_of, with_weight
 from .._estimator._choices import choices_of, choose
@@ -30,8 +28,9 @@ from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constru
 from .._families._births import USED
 from .._families._dirichlet import CONCENTRATION, WEIGHTS
 from .._families._normal_wishart import COVARIANCES, CovarianceName
-from .._utils._arguments import POSITIVE, Interval, WholeNumber, check_statistic
+from .._utils._arguments import check_statistic
 from .._utils._budgets import ROWS_AT_ONCE, TERMS_ALONE
+from .._utils._constraints import NOT_NEGATIVE, POSITIVE, StrOptions, WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
@@ -129,7 +128,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         "verbose_interval": [WholeNumber(1)],
         "covariance_type": [StrOptions({*COVARIANCES, "low_rank", "auto"})],
         "priors": [StrOptions({"learned", "scikit-learn"})],
-        "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "reg_covar": [NOT_NEGATIVE, StrOptions({"auto"})],
         "init_params": [StrOptions(set(STARTS))],
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Training
 from .._estimator._estimator import TemperedEstimator
@@ -20,7 +18,8 @@ from .._ranking._recommender import (
     checked_factors,
     initial_vectors,
 )
-from .._utils._arguments import POSITIVE, Interval, refuse
+from .._utils._arguments import refuse
+from .._utils._constraints import FINITE, POSITIVE, StrOptions
 from .._utils._csr import plain_entries
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
@@ -113,11 +112,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         },
         "zero_weight": [StrOptions({"auto"}), POSITIVE],
         "pair_weight": [StrOptions({"value"}), POSITIVE, callable],
-        "pair_target": [
-            StrOptions({"value"}),
-            Interval(Real, None, None, closed="neither"),
-            callable,
-        ],
+        "pair_target": [StrOptions({"value"}), FINITE, callable],
         "init": ["array-like", None],
     }
     _fixed_by_fit = (

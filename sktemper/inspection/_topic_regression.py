@@ -9,7 +9,8 @@ from scipy import stats
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from .._utils._arguments import WholeNumber, check_arguments, check_interval, refuse
+from .._utils._arguments import check_interval, refuse
+from .._utils._constraints import WholeNumber, check_arguments
 from .._utils._frames import Tabular, check_same_rows, data_frame, frame_of_rows
 from .._utils._inference import Design, Permuted, check_dense, sandwich, uncertainty
 from .._utils._notices import warn

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
@@ -14,7 +13,6 @@ from scipy.special import psi, softmax
 from sklearn.base import _fit_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine._state import State
@@ -38,15 +36,9 @@ from .._estimator._streams import (
     widened_for,
 )
 from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
-from .._utils._arguments import (
-    Interval,
-    WholeNumber,
-    check_flag,
-    check_share,
-    positive_int,
-    refuse,
-)
+from .._utils._arguments import check_flag, check_share, positive_int, refuse
 from .._utils._budgets import TERMS_ALONE, VALUES_AT_ONCE, slices
+from .._utils._constraints import NOT_NEGATIVE, POSITIVE, StrOptions, WholeNumber
 from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy
@@ -309,22 +301,13 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         **TemperedEstimator._parameter_constraints,
         "n_components": [WholeNumber(1), None],
         "n_start_components": [WholeNumber(1), None],
-        "doc_topic_prior": [
-            Interval(Real, 0, None, closed="neither"),
-            "array-like",
-            StrOptions({"auto"}),
-            None,
-        ],
-        "topic_word_prior": [
-            Interval(Real, 0, None, closed="neither"),
-            "array-like",
-            None,
-        ],
+        "doc_topic_prior": [POSITIVE, "array-like", StrOptions({"auto"}), None],
+        "topic_word_prior": [POSITIVE, "array-like", None],
         "init": ["array-like", None],
         "init_params": [StrOptions({"spectral", "random"})],
         "doc_update": [StrOptions({"variational", "sampled", "auto"})],
-        "mean_change_tol": [Interval(Real, 0, None, closed="left")],
-        "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
+        "mean_change_tol": [NOT_NEGATIVE],
+        "max_doc_update_iter": [WholeNumber(1)],
     }
 
     _input_tags = {"sparse": True, "positive_only": True}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy import sparse
 from scipy.special import log_ndtr
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed, Training
 from .._estimator._counts import ROWS_INSPECTED
@@ -24,15 +22,9 @@ from .._ranking._recommender import (
     initial_vectors,
     shown,
 )
-from .._utils._arguments import (
-    POSITIVE,
-    Interval,
-    check_flag,
-    check_scale,
-    is_number,
-    refuse,
-)
+from .._utils._arguments import check_flag, check_scale, is_number, refuse
 from .._utils._cache import read_only
+from .._utils._constraints import FINITE, POSITIVE, StrOptions
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import (
@@ -146,7 +138,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "biases": ["boolean"],
-        "global_mean": [Interval(Real, None, None, closed="neither"), None],
+        "global_mean": [FINITE, None],
         "noise_variance": [POSITIVE, None],
         "component_variance": [POSITIVE, None],
         "noise_type": [StrOptions({"common", "user"})],

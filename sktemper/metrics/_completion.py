@@ -5,11 +5,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 
 from .._ranking._entries import is_odd, kept
-from .._utils._arguments import check_arguments
 from .._utils._budgets import ROWS_AT_ONCE, slices
+from .._utils._constraints import StrOptions, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import DataLike, Seed
 from ._topics import check_columns, components_of, counts_of, scaled

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._ranking._entries import kept
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, ranking_measures
-from .._utils._arguments import Interval, WholeNumber, check_arguments
 from .._utils._budgets import VALUES_AT_ONCE, slices
+from .._utils._constraints import Interval, WholeNumber, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn

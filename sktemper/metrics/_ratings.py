@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._entries import as_entries, is_odd, kept
 from .._ranking._labels import labels_of
-from .._utils._arguments import check_arguments, check_scale
+from .._utils._arguments import check_scale
 from .._utils._budgets import VALUES_AT_ONCE, slices
+from .._utils._constraints import check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike
 

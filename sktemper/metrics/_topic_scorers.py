@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._arguments import WholeNumber, check_arguments
+from .._utils._constraints import WholeNumber, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import Int, Seed
 from ._completion import OPTIONS, completion_log_likelihood

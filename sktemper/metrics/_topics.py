@@ -9,11 +9,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from .._engine._data import matrices_of
-from .._utils._arguments import POSITIVE, WholeNumber, check_arguments
+from .._utils._constraints import POSITIVE, StrOptions, WholeNumber, check_arguments
 from .._utils._docstrings import completed_by
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked

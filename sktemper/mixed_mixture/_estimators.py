@@ -34,7 +34,8 @@ from .._estimator._problems import Validation, validated_weight, workers_for
 from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
-from .._utils._arguments import WholeNumber, check_statistic
+from .._utils._arguments import check_statistic
+from .._utils._constraints import WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
 from .._utils._linalg import tiled_matmul

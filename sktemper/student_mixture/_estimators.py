@@ -6,12 +6,11 @@ from numbers import Real
 from typing import Literal, Unpack
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from .._estimator._constructors import Annealed
 from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._normal_wishart import COVARIANCES, CovarianceName
-from .._utils._arguments import Interval
+from .._utils._constraints import Interval, StrOptions
 from .._utils._typing import ArrayLike, Float, Int
 from .._utils._validation import ON_TEXT, check_numbers
 from ..gaussian_mixture._estimators import (

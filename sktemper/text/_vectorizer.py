@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,8 +10,9 @@ from scipy import sparse
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.feature_extraction.text import CountVectorizer
 
-from .._utils._arguments import Interval, columns_of
+from .._utils._arguments import columns_of
 from .._utils._checksums import checked, refusing_damage, with_checksum
+from .._utils._constraints import POSITIVE
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, frame_library, is_frame
 from .._utils._notices import warn
@@ -126,7 +126,7 @@ class StreamingCountVectorizer(
 
     _parameter_constraints = {
         **CountVectorizer._parameter_constraints,
-        "half_life": [Interval(Real, 0, None, closed="neither"), None],
+        "half_life": [POSITIVE, None],
     }
 
     @completed(parameters_of(CountVectorizer.__init__))
