@@ -96,7 +96,7 @@ def test_a_subspace_is_that_of_weighted_rows_in_their_units():
     subspace = Subspace(directions, OneGaussian.of(directions, weight.sum()), 2)
     slopes = subspace.scores(np.eye(6)) - subspace.scores(np.zeros((1, 6)))
     many = OneGaussian(1e9 * directions.variances, 1e9, 10.0, 2.0)
-    rest = Subspace(directions, many, 2).rest
+    rest = Subspace(directions, many, 2).variances_of_rest
     assert_allclose(rest, directions.variances[2:], rtol=1e-6)
     noise = subspace.variances_of_noise(0.3)
     assert_allclose(noise, 0.3 * (slopes**2).sum(axis=0))

@@ -64,10 +64,9 @@ class Choices:
 
 def choices_of(estimator):
     """Return the `Choices` of a fit that begins, or else of the last one."""
-    known = vars(estimator)
-    if "_begun" in known:
-        return known["_begun"]
-    state = known.get("state_")
+    if estimator._begun is not None:
+        return estimator._begun
+    state = vars(estimator).get("state_")
     return Choices() if state is None or state.choices is None else state.choices
 
 

@@ -87,8 +87,6 @@ def _has_sample_temperatures(estimator):
 
 
 # -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
-#: Errors after which a fit can continue: a cluster is lost, for instance.
-KEEPING = ConnectionError
 #: Largest number of rows for which the calling thread computes.
 MOST_INLINE_ROWS = 32
 #: The class of an estimator that a method returns. `typing.Self` would be shorter, but
@@ -399,7 +397,8 @@ class TemperedEstimator(
         check_rows(self, X, sample_weight, labels)
         earlier = copy_fit(self)
         work = copy_fit(self) if continued else new_estimator(self)
-        work._warned = {"temperature": True}  # callbacks may use a model above T=1
+        # callbacks may use a model above T=1, of which no warning tells before the end
+        work._warned = {"temperature": True}
         try:
             data = work._training_data(X, not continued, sample_weight)
             if not continued:
@@ -427,16 +426,17 @@ class TemperedEstimator(
                 remember(problem, rate, as_renewals(self.renewals), run.state)
         except BaseException as error:
             work._warned.clear()
-            # after Ctrl-C, or if a cluster is lost, the last complete step is kept
-            keeps = not isinstance(error, Exception) or isinstance(error, KEEPING)
-            before = vars(earlier).get("state_")
-            is_changed = before is not None and self.state_ is not before
-            if is_changed and not keeps and not continued:
+            # Ctrl-C, and the loss of a cluster, keep the last complete step
+            is_lost = isinstance(error, ConnectionError)
+            is_error = isinstance(error, Exception) and not is_lost
+            if is_error and "state_" in vars(earlier) and not continued:
                 install_results(self, earlier)
             raise
         warn_of_the_end(work, run)
         return self
 
+    #: `Choices` of a fit that begins; the first commit stores them in the state.
+    _begun = None
     #: Name of the parameter that labels rows.
     _labels_name = "labels"
 
@@ -812,9 +812,10 @@ class TemperedEstimator(
         times = times_of_chunk(times, rate, state, len(data))
         with problem.workers:
             if rate is None:
-                commit, given = functools.partial(hooks.commit, run), state.parameters
-                known = work._ready.prepared(problem.model, *given) if inline else None
-                run_pieces(problem, run.policies, state, size, commit, known)
+                commit, prepared = functools.partial(hooks.commit, run), None
+                if inline:  # the model of the fit may have them already
+                    prepared = work._ready.prepared(problem.model, *state.parameters)
+                run_pieces(problem, run.policies, state, size, commit, prepared)
             else:
                 run_stream(run, training.tempering, times, size, hooks)
             hooks.store(run)

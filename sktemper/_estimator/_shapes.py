@@ -43,15 +43,15 @@ def shape_of(numbers, weight, only_numbers=False):
     if not is_density(numbers, weight):
         return "histogram"
     limit = np.log1p(total)  # as the BIC's penalty of two parameters
-    gain, is_flat = second_class_gain(numbers, weight)
-    is_normal = gain <= limit
+    normal_gain, is_flat = second_class_gain(numbers, weight)
+    is_normal = normal_gain <= limit
     if numbers[0] > 0:
         logs = np.log(numbers)
         if second_class_gain(logs, weight)[0] <= limit:
             _, spread = _moments(numbers, weight)
             mean, log_spread = _moments(logs, weight)
-            gain = total * (np.log(spread) - np.log(log_spread) - mean)
-            if not is_normal or gain > limit:
+            log_gain = total * (np.log(spread) - np.log(log_spread) - mean)
+            if not is_normal or log_gain > limit:
                 return "lognormal"
     is_mixture = only_numbers and is_flat
     if is_normal or is_mixture or has_modes(numbers, weight):
@@ -111,8 +111,8 @@ def has_modes(numbers, weight):
     ]
     _, spread = _moments(numbers, weight)
     spread = min(spread, (third - first) / 1.34) or spread
-    gaps = np.repeat(np.diff(numbers), 2)[[0, *range(2 * len(numbers) - 2), -1]]
-    gaps = gaps.reshape(-1, 2).max(axis=1)
+    steps = np.diff(numbers)  # a gap is the larger of the steps to both neighbours
+    gaps = np.maximum(np.append(steps[0], steps), np.append(steps, steps[-1]))
     order = np.argsort(gaps)
     usual = gaps[order][np.cumsum(weight[order]).searchsorted(0.5 * total)]
     width = max(0.9 * spread * total**-0.2, usual)

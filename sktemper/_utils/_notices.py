@@ -42,8 +42,9 @@ logger = logging.getLogger("sktemper")
 
 def is_first(estimator, topic):
     """Return whether this is the first warning on a topic, of only one thread."""
-    warned, token = vars(estimator).setdefault("_warned", {}), object()
-    return warned.setdefault(topic, token) is token  # setdefault is atomic
+    warned, this = vars(estimator).setdefault("_warned", {}), object()
+    # of threads that warn at the same time, only the first finds its own object
+    return warned.setdefault(topic, this) is this
 
 
 def warn_once(estimator, topic, message, category=ConvergenceWarning):

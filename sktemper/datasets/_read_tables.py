@@ -34,9 +34,9 @@ def read_text(
     Parameters
     ----------
     paths : str, path, or list of them
-        Files with the extensions ``.txt`` (one text per line), ``.csv``, ``.tsv`` (with
-        a header) or ``.parquet``, the former also with ``.gz``.  A folder stands for
-        all such files in it, sorted by name.
+        Files with the extensions ``.txt`` (one text per line), ``.csv`` and ``.tsv``
+        (with a header), all of which may be followed by ``.gz``, or ``.parquet``.  A
+        folder stands for all such files in it, sorted by name.
     column : str, default="text"
         Name of the column of a table.
     batch_size : int, default=10,000
@@ -215,8 +215,9 @@ def _text_column(values, name, file, row):
 
 def _triples(files, columns, label_type):
     pyarrow = _pyarrow()
-    label_types = {int: pyarrow.int64(), str: pyarrow.string()}
-    types = {name: label_types[label_type] for name in columns[:2] if label_type}
+    types, known = {}, {int: pyarrow.int64(), str: pyarrow.string()}
+    if label_type is not None:
+        types = dict.fromkeys(columns[:2], known[label_type])
     labels = _Labels(types)
     types = types | {columns[2]: pyarrow.float32()}
     for file in files:

@@ -148,13 +148,12 @@ class OneGaussian(NamedTuple):
 
     def evidence(self, n_directions):
         """Return the log evidence of the rows in the first directions."""
-        q = n_directions
-        free = self.freedom - len(self.scatter) + q
-        halves = 0.5 * np.arange(q)
-        logs = gammaln(0.5 * (free + self.total) - halves)
-        logs -= gammaln(0.5 * free - halves)
-        logs -= 0.5 * (free + self.total) * np.log(self.inverse_scale[:q])
-        logs += 0.5 * free * math.log(self.spread)
+        q, halves = n_directions, 0.5 * np.arange(n_directions)
+        nu = self.freedom - len(self.scatter) + q
+        logs = gammaln(0.5 * (nu + self.total) - halves)
+        logs -= gammaln(0.5 * nu - halves)
+        logs -= 0.5 * (nu + self.total) * np.log(self.inverse_scale[:q])
+        logs += 0.5 * nu * math.log(self.spread)
         constant = self.total * math.log(math.pi) + math.log1p(self.total)
         return float(logs.sum()) - 0.5 * q * constant
 
@@ -162,8 +161,8 @@ class OneGaussian(NamedTuple):
         """Return the Gaussian whose prior has the highest evidence."""
         D, N = len(self.scatter), self.total
 
-        def with_freedom(free):
-            nu = D - 1 + math.exp(free)
+        def with_freedom(log_free):
+            nu = D - 1 + math.exp(log_free)
 
             def slope(log_spread):
                 """Return a sum whose terms have the same sign at either end."""
@@ -176,7 +175,7 @@ class OneGaussian(NamedTuple):
             return self._replace(freedom=nu, spread=spread)
 
         found = minimize_scalar(
-            lambda free: -with_freedom(free).evidence(D),
+            lambda log_free: -with_freedom(log_free).evidence(D),
             bounds=(math.log(LEAST_FREE), math.log(MOST_FREE + N)),
             method="bounded",
         )
@@ -211,11 +210,10 @@ class Subspace:
         """Log evidence of the rest of the rows given their scores."""
         one = self.one
         units = one.total * np.log(self.directions.scales).sum()
-        rest = one.evidence(self.n_features) - one.evidence(self.n_scores)
-        return rest - units
+        return one.evidence(self.n_features) - one.evidence(self.n_scores) - units
 
     @property
-    def rest(self):
+    def variances_of_rest(self):
         """Variances of the rest, (n_features - n_scores,)."""
         nu = self.one.freedom + self.one.total
         return self.one.inverse_scale[self.n_scores :] / nu
@@ -244,6 +242,11 @@ class Subspace:
     def loadings(self):
         """The directions of the scores, (n_features, n_scores)."""
         return self.directions.basis[:, : self.n_scores]
+
+    @property
+    def other_directions(self):
+        """The directions of the rest in which rows vary."""
+        return self.directions.basis[:, self.n_scores :]
 
     def variances_of_noise(self, variance):
         """Return the variances of scores of noise with a variance in each column."""
@@ -302,19 +305,18 @@ class Subspace:
         -------
         roots : ndarray of shape (n_components, n_features, n_scores + n_features)
         """
-        basis, q, outside = self.directions.basis, self.n_scores, of_rest[-1]
-        rest = basis[:, q:]
+        others, outside = self.other_directions, of_rest[-1]
         shared = outside * (np.eye(self.n_features) - self.loadings @ self.loadings.T)
-        shared += (rest * (of_rest[: rest.shape[1]] - outside)) @ rest.T
+        shared += (others * (of_rest[: others.shape[1]] - outside)) @ others.T
         own = self.loadings @ of_scores
         shared = np.broadcast_to(shared, (len(own), *shared.shape))
         return np.concatenate([own, shared], axis=2) * units[:, None]
 
     def variances(self, of_scores):
         """Return the variances of columns, (n_components, n_features)."""
-        loadings, rest = self.loadings, self.directions.basis[:, self.n_scores :]
-        covariance, outside = self.rest, self.rest[-1]
-        shared = outside + rest**2 @ (covariance[: rest.shape[1]] - outside)
+        loadings, others = self.loadings, self.other_directions
+        of_rest, outside = self.variances_of_rest, self.variances_of_rest[-1]
+        shared = outside + others**2 @ (of_rest[: others.shape[1]] - outside)
         own = of_scores - outside * np.eye(self.n_scores)
         own = np.einsum("di,kij,dj->kd", loadings, own, loadings, optimize=True)
         return (own + shared) * self.directions.scales**2
@@ -322,7 +324,7 @@ class Subspace:
     def completed(self, scores, random):
         """Return rows with given scores, whose rest is drawn from its Gaussian."""
         directions, q = self.directions, self.n_scores
-        widths = np.sqrt(self.rest)
+        widths = np.sqrt(self.variances_of_rest)
         known, outside = directions.basis.shape[1] - q, widths[-1]
         rows = random.standard_normal((len(scores), self.n_features))
         each = rows @ directions.basis
@@ -348,21 +350,26 @@ def settings_of_scores(settings, start):
             'covariance_type="low_rank" learns the prior of the covariances: leave '
             "covariance_prior at None."
         )
-    means = {"mean_prior": settings.mean_prior, "means_init": start["means_init"]}
-    for name, given in means.items():
-        if given is not None:
-            rows = check_array(np.atleast_2d(given), dtype=np.float64, input_name=name)
-            if rows.shape[1] != subspace.n_features:
-                raise ValueError(
-                    f"{name} should have {subspace.n_features} columns, but has "
-                    f"{rows.shape[1]}."
-                )
-            means[name] = subspace.scores(rows).reshape(*np.shape(given)[:-1], -1)
+    mean_prior = _scores_of_means(subspace, "mean_prior", settings.mean_prior)
+    init = _scores_of_means(subspace, "means_init", start["means_init"])
+    start = start | {"means_init": init}
     if start["reg_covar"] != "auto":
-        means["reg_covar"] = subspace.variances_of_noise(start["reg_covar"])
-    mean_prior = means.pop("mean_prior")
+        start["reg_covar"] = subspace.variances_of_noise(start["reg_covar"])
     settings = settings.replaced(covariance_type="full", mean_prior=mean_prior)
-    return settings, start | means
+    return settings, start
+
+
+def _scores_of_means(subspace, name, given):
+    """Return the scores of means that a parameter gives, or None."""
+    if given is None:
+        return None
+    rows = check_array(np.atleast_2d(given), dtype=np.float64, input_name=name)
+    if rows.shape[1] != subspace.n_features:
+        raise ValueError(
+            f"{name} should have {subspace.n_features} columns, but has "
+            f"{rows.shape[1]}."
+        )
+    return subspace.scores(rows).reshape(*np.shape(given)[:-1], -1)
 
 
 # -- the model -------------------------------------------------------------------------
@@ -432,12 +439,14 @@ class LowRankMixtureModel(GaussianMixtureModel):
         values, vectors = np.linalg.eigh(self.own_covariances(usual))
         own = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
         units = self.subspace.directions.scales
-        roots = self.subspace.roots(own, np.sqrt(self.subspace.rest), units)
+        of_rest = np.sqrt(self.subspace.variances_of_rest)
+        roots = self.subspace.roots(own, of_rest, units)
         return roots @ np.swapaxes(roots, 1, 2)
 
     def roots_of(self, usual):
         own, units = super().roots_of(usual), 1.0 / self.subspace.directions.scales
-        roots = self.subspace.roots(own, self.subspace.rest**-0.5, units)
+        of_rest = self.subspace.variances_of_rest**-0.5
+        roots = self.subspace.roots(own, of_rest, units)
         upper = np.linalg.qr(np.swapaxes(roots[:, ::-1], 1, 2), mode="r")
         upper *= np.copysign(1.0, np.diagonal(upper, axis1=1, axis2=2))[..., None]
         return np.swapaxes(upper, 1, 2)[:, ::-1, ::-1]

@@ -262,13 +262,14 @@ class TemperatureDisplay(Display):
         return self
 
     def _check_distribution(self):
-        shape = np.shape(self.x) + np.shape([] if self.ladder is None else self.ladder)
-        if np.shape(self.probabilities) != shape or len(shape) != 2 or 0 in shape:
+        shape, points = np.shape(self.probabilities), np.shape(self.x)
+        ladder = np.shape(self.ladder)
+        are_vectors = len(points) == len(ladder) == 1
+        if not are_vectors or shape != points + ladder or 0 in shape:
             raise ValueError(
                 "probabilities must be of shape (n_points, n_temperatures), x of "
                 "shape (n_points,) and ladder of shape (n_temperatures,), got shapes "
-                f"{np.shape(self.probabilities)}, {np.shape(self.x)} and "
-                f"{np.shape(self.ladder)}."
+                f"{shape}, {points} and {ladder}."
             )
 
     def _draw_distribution(self, mesh_kw, colorbar):
@@ -836,14 +837,17 @@ class StreamDisplay(Display):
         self._legend_beside(ax)
 
     def _draw_components(self, ax, line_kw):
-        shares, lives = self.course["shares"], self._lives()
-        largest = [shares[life.points, life.column].max() for life in lives]
-        order = np.argsort(-np.array(largest), kind="stable")
-        ranked = [lives[i] for i in order if largest[i] > LEAST_DRAWN]
+        shares = self.course["shares"]
+
+        def largest(life):
+            return shares[life.points, life.column].max()
+
+        ranked = sorted(self._lives(), key=largest, reverse=True)
+        ranked = [life for life in ranked if largest(life) > LEAST_DRAWN]
         changes = [life for life in ranked if life.is_born or life.is_dead]
-        changes = changes[: -(-self.n_components // 2)]
-        chosen = changes + [life for life in ranked if life not in changes]
-        chosen = sorted(chosen[: self.n_components], key=ranked.index)
+        first = changes[: (self.n_components + 1) // 2]  # half of what is drawn
+        others = [life for life in ranked if life not in first]
+        chosen = sorted((first + others)[: self.n_components], key=ranked.index)
         colours = topic_colours([life.column for life in chosen])
         self.lines_, has_dates = [], self._places.dtype.kind == "M"
         for number, (life, colour) in enumerate(zip(chosen, colours, strict=True)):
