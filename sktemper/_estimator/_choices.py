@@ -47,6 +47,8 @@ class Choices:
     labels_and_bound : tuple or None
         Labels and lower bound of the training rows; None if they do not belong to the
         current parameters.
+    residuals : ndarray or None
+        Sums of products of residuals, see `sktemper.mixed_mixture._dependence`.
     """
 
     names: Any = None
@@ -60,6 +62,7 @@ class Choices:
     prediction_prior: Any = None
     recurrence: Any = None
     labels_and_bound: Any = None
+    residuals: Any = None
 
 
 def choices_of(estimator):

@@ -100,6 +100,14 @@ class Column(NamedTuple):
         """
         return _option_values(self.categories)[0]
 
+    @property
+    def option_scores(self):
+        """Numbers of options for correlations, 0 for more than two texts."""
+        if self.kind in WITH_INTERVALS:
+            return np.array(self.centres)
+        has_scores = self.has_own_values or len(self.categories) == 2
+        return self.option_values if has_scores else np.zeros(self.n_options)
+
     def numbers(self, values):
         """Return the numbers that represent values, and the unknown values.
 

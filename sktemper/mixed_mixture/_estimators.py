@@ -30,11 +30,20 @@ from .._estimator._data_checks import (
 )
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin, check_enough_samples, model_of
-from .._estimator._problems import Validation, validated_weight, workers_for
-from .._estimator._variants import AnnealedMixin, training_constructor
+from .._estimator._problems import (
+    Validation,
+    validated_weight,
+    weights_of_rows,
+    workers_for,
+)
+from .._estimator._variants import (
+    AnnealedMixin,
+    training_constructor,
+)
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
-from .._utils._arguments import check_statistic
+from .._utils._arguments import WholeNumber, check_statistic
+from .._utils._cache import twin
 from .._utils._constraints import WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
@@ -62,6 +71,7 @@ from ._columns import (
     describe,
     row_numbers,
 )
+from ._dependence import are_few, shares_and_corrections, sums_of_residuals
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -394,10 +404,22 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         check_statistic(statistic, None)
         return self._filled(X, statistic, check_random_state(self.random_state))
 
+    def _finish(self, problem, state):
+        super()._finish(problem, state)
+        if not are_few(self.columns_):
+            return
+        weight = weights_of_rows(problem.row_weight, problem.data)
+        prepared, before = self._prepared(problem.model), state.choices.residuals
+        sums = problem.sum(sums_of_residuals, prepared, values=weight)
+        sums = sums if before is None else before + sums
+        state.choices = twin(state.choices, residuals=sums)
+
     def _filled(self, X, statistic, random):
         if matrices_of(X) is X:
             return [self._filled(part, statistic, random) for part in X]
-        shares = self.predict_proba(X).astype(np.float64)
+        sums = choices_of(self).residuals if statistic in ("mean", None) else None
+        found = self._map(X, functools.partial(shares_and_corrections, sums=sums))
+        shares, more = map(np.concatenate, zip(*found, strict=True))
         rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else as_frame(X)
         values = column_values(rows if is_frame(rows) else np.asarray(rows))
         y = drawn_components(shares, random) if statistic == "sample" else None
@@ -408,13 +430,14 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
             gaps = one.missing()
             if not gaps.any() or (column.n_options and not column.categories):
                 continue
+            known = column, own, shares[gaps], statistic, more[gaps, number]
             if y is not None:
                 found = _drawn(column, own, y[gaps], random)
             elif not column.n_options:
-                found = _number(column, own, shares[gaps], statistic)
+                found = _number(*known)
             else:
                 is_number = column.has_own_values and one.declared is None
-                found = _option(column, own, shares[gaps], statistic, is_number)
+                found = _option(*known, is_number)
             filled[number] = gaps, found
         return with_values(X, filled)
 
@@ -548,17 +571,25 @@ def _means(column, own):
     return means
 
 
-def _number(column, own, shares, statistic):
-    """Return a statistic of a column of numbers for rows with shares of classes."""
+def _number(column, own, shares, statistic, more):
+    """Return a statistic of a column of numbers for rows with shares of classes.
+
+    ``more`` is what the rest of the row adds to expected values, or to logarithms.
+    """
     if statistic == "mode":  # the default of the most probable class
         shares, statistic = np.eye(shares.shape[1])[shares.argmax(axis=1)], None
     if statistic == "median" or (statistic is None and column.kind == "lognormal"):
         numbers = [_predictive(column, [part[None] for part in own])]
-        return Conditional([0], {}, shares, None, numbers, {}).quantiles(0.5)[:, 0]
-    return tiled_matmul(shares, _means(column, own)[:, None])[:, 0]
+        found = Conditional([0], {}, shares, None, numbers, {}).quantiles(0.5)[:, 0]
+    else:
+        found = tiled_matmul(shares, _means(column, own)[:, None])[:, 0]
+    more = column.scale * more
+    if column.kind == "lognormal":
+        return np.exp(np.minimum(np.log(found) + more, LARGEST_LOG))
+    return found + more if column.part == "normals" else np.maximum(found + more, 0.0)
 
 
-def _option(column, own, shares, statistic, is_number):
+def _option(column, own, shares, statistic, more, is_number):
     """Return a statistic of options for rows with shares of classes.
 
     Intervals, and options that are numbers, have means and medians.
@@ -568,7 +599,8 @@ def _option(column, own, shares, statistic, is_number):
     values = np.array(column.centres) if is_interval else column.option_values
     has_mean = is_interval or (is_number and (statistic or len(values) > 2))
     if has_mean and statistic in ("mean", None):
-        return (shares * values).sum(axis=1)
+        means = (shares * values).sum(axis=1) + more
+        return np.clip(means, values.min(), values.max())
     codes = (shares / (column.lengths or 1.0)).argmax(axis=1)
     if has_mean and statistic == "median":
         order = np.argsort(values)

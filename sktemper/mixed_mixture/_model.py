@@ -73,6 +73,8 @@ class MixedFamily(Family):
         self.option_columns = np.repeat(self.options, self.sizes)
         options = [self._option_numbers(self.columns[place]) for place in self.options]
         self.option_values = np.concatenate([[], *options])
+        scores = [self.columns[place].option_scores for place in self.options]
+        self.option_scores = np.concatenate([[], *scores])
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
         self.scale = np.array([column.scale for column in used])
@@ -132,6 +134,30 @@ class MixedFamily(Family):
             "normals": zip(*(part.T for part in usual), strict=True),
         }
         return [next(found[column.part]) for column in self.columns]
+
+    def numbers(self, moments):
+        """Return a number for each column of rows, and 1 if it is known, otherwise 0."""
+        options, counts, normals = self.split_kinds(moments)
+        found = np.zeros((2, len(moments), len(self.columns)))
+        if len(self.options):
+            starts = np.cumsum(self.sizes) - self.sizes
+            options = options * self.option_scores, options
+            found[..., self.options] = np.add.reduceat(options, starts, axis=-1)
+        found[..., self.counts] = np.split(counts, 2, axis=1)
+        found[::-1, :, self.normals] = np.split(normals, 4, axis=1)[:2]
+        return found
+
+    def mean_numbers(self, components):
+        """Return the means of these numbers in each class."""
+        means = np.empty((len(components), len(self.columns)))
+        for j, (column, own) in enumerate(
+            zip(self.columns, self.by_column(components), strict=True)
+        ):
+            if column.n_options:
+                means[:, j] = own[0] @ column.option_scores / own[0].sum(axis=1)
+            else:
+                means[:, j] = own[0] / own[1] if column.part == "counts" else own[1]
+        return means
 
     def each(self, *arrays):
         """Yield each part with its columns of each array."""
