@@ -77,6 +77,7 @@ class EstimatorHooks(FitHooks):
     def finish(self, run):
         """Store results for the training rows, and advice about them."""
         self.store(run)
+        self.work._conclude(self.problem, run.state)
         run.advice = self.work._advice(self.problem, run.state)
         forget(self.problem.model)  # what the advice was computed from
 

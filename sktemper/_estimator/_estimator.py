@@ -292,6 +292,9 @@ class TemperedEstimator(
     def _finish(self, problem, state):
         """Store results for the training rows, at the end of a fit or of a chunk."""
 
+    def _conclude(self, problem, state):
+        """Learn more from the training rows of a `fit`; not called for a stream."""
+
     def _advice(self, problem, state) -> str | None:
         """Return a warning about the training data after a fit, or None."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -43,7 +44,7 @@ from .._estimator._variants import (
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
 from .._utils._arguments import WholeNumber, check_statistic
-from .._utils._cache import twin
+from .._utils._budgets import TERMS_ALONE
 from .._utils._constraints import WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import as_frame, is_frame, is_polars, sampled_frame, with_values
@@ -71,7 +72,7 @@ from ._columns import (
     describe,
     row_numbers,
 )
-from ._dependence import are_few, shares_and_corrections, sums_of_residuals
+from ._dependence import shares_and_residuals, sums_of_residuals
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -404,21 +405,20 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         check_statistic(statistic, None)
         return self._filled(X, statistic, check_random_state(self.random_state))
 
-    def _finish(self, problem, state):
-        super()._finish(problem, state)
-        if not are_few(self.columns_):
+    def _conclude(self, problem, state):
+        width = self.n_features_in_
+        if width * width**2 > TERMS_ALONE:  # multiplications for a row with gaps
             return
         weight = weights_of_rows(problem.row_weight, problem.data)
-        prepared, before = self._prepared(problem.model), state.choices.residuals
+        prepared = self._prepared(problem.model)
         sums = problem.sum(sums_of_residuals, prepared, values=weight)
-        sums = sums if before is None else before + sums
-        state.choices = twin(state.choices, residuals=sums)
+        state.choices = replace(state.choices, residuals=sums)
 
     def _filled(self, X, statistic, random):
         if matrices_of(X) is X:
             return [self._filled(part, statistic, random) for part in X]
         sums = choices_of(self).residuals if statistic in ("mean", None) else None
-        found = self._map(X, functools.partial(shares_and_corrections, sums=sums))
+        found = self._map(X, functools.partial(shares_and_residuals, sums=sums))
         shares, more = map(np.concatenate, zip(*found, strict=True))
         rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else as_frame(X)
         values = column_values(rows if is_frame(rows) else np.asarray(rows))
@@ -596,7 +596,7 @@ def _option(column, own, shares, statistic, more, is_number):
     """
     shares = tiled_matmul(shares, _means(column, own))
     is_interval = column.kind in WITH_INTERVALS
-    values = np.array(column.centres) if is_interval else column.option_values
+    values = column.option_scores
     has_mean = is_interval or (is_number and (statistic or len(values) > 2))
     if has_mean and statistic in ("mean", None):
         means = (shares * values).sum(axis=1) + more

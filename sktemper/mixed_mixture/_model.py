@@ -135,29 +135,22 @@ class MixedFamily(Family):
         }
         return [next(found[column.part]) for column in self.columns]
 
-    def numbers(self, moments):
-        """Return a number for each column of rows, and 1 if it is known, otherwise 0."""
+    def numbers(self, moments, prior=0.0):
+        """Return a number for each column, and 1 if it is known, otherwise 0.
+
+        From the parameters of a class follow sums over its rows, with ``prior`` rows of
+        each option.
+        """
         options, counts, normals = self.split_kinds(moments)
         found = np.zeros((2, len(moments), len(self.columns)))
         if len(self.options):
-            starts = np.cumsum(self.sizes) - self.sizes
-            options = options * self.option_scores, options
-            found[..., self.options] = np.add.reduceat(options, starts, axis=-1)
-        found[..., self.counts] = np.split(counts, 2, axis=1)
-        found[::-1, :, self.normals] = np.split(normals, 4, axis=1)[:2]
+            own = options + prior
+            own = own * self.option_scores, own
+            found[..., self.options] = [self.parts[0].totals(part) for part in own]
+        found[..., self.counts] = np.hsplit(counts, 2)
+        n = len(self.normals)
+        found[:, :, self.normals] = normals[:, n : 2 * n], normals[:, :n]
         return found
-
-    def mean_numbers(self, components):
-        """Return the means of these numbers in each class."""
-        means = np.empty((len(components), len(self.columns)))
-        for j, (column, own) in enumerate(
-            zip(self.columns, self.by_column(components), strict=True)
-        ):
-            if column.n_options:
-                means[:, j] = own[0] @ column.option_scores / own[0].sum(axis=1)
-            else:
-                means[:, j] = own[0] / own[1] if column.part == "counts" else own[1]
-        return means
 
     def each(self, *arrays):
         """Yield each part with its columns of each array."""
@@ -220,18 +213,12 @@ class MixedFamily(Family):
         values, all divided by their standard deviations (indicators by 1/2).  Missing
         values are replaced by the mean.
         """
-        options, counts, normals = self.split_kinds(block.moments)
-        n_counts, n_normals = len(self.counts), len(self.normals)
-        known = np.hstack(
-            [np.ones_like(options), counts[:, n_counts:], normals[:, :n_normals]]
-        )
-        values = np.hstack(
-            [
-                options,
-                np.sqrt(counts[:, :n_counts]),
-                normals[:, n_normals : 2 * n_normals],
-            ]
-        )
+        options, _, _ = self.split_kinds(block.moments)
+        values, known = self.numbers(block.moments)
+        values[:, self.counts] = np.sqrt(values[:, self.counts])
+        others = np.concatenate([self.counts, self.normals])
+        values = np.hstack([options, values[:, others]])
+        known = np.hstack([np.ones_like(options), known[:, others]])
         weight = row_weight[:, None] * known
         totals = np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
         values -= (weight * values).sum(axis=0) / totals
