@@ -181,7 +181,21 @@ class Tempering(Policy):
         return state
 
 
-class Untempered(Tempering):
+class _WithoutSchedule(Tempering):
+    """Base of the policies whose steps all have powers of 1."""
+
+    cools = False
+
+    def powers(self, state, clock) -> Powers:
+        """Return powers of 1."""
+        return Powers()
+
+    def is_settled(self, state, clock) -> bool:
+        """Return True, because there is no schedule."""
+        return True
+
+
+class Untempered(_WithoutSchedule):
     """Plain variational inference at the temperature 1 (``tempering=None``).
 
     Examples
@@ -192,16 +206,8 @@ class Untempered(Tempering):
     1.0
     """
 
-    cools = False
-
     def temperature(self, state, clock) -> float:
         return 1.0
-
-    def powers(self, state, clock) -> Powers:
-        return Powers()
-
-    def is_settled(self, state, clock) -> bool:
-        return True
 
 
 # -- annealing -------------------------------------------------------------------------
@@ -731,7 +737,7 @@ def _as_cap(value):
 
 # -- one temperature for each sample ---------------------------------------------------
 @dataclass(eq=False, repr=False)
-class LocalTempering(_Ladder):
+class LocalTempering(_WithoutSchedule, _Ladder):
     r"""Local variational tempering: a temperature for each sample, inferred.
 
     Samples that the model fits badly get high temperatures, and so small weights.  The
@@ -799,7 +805,6 @@ class LocalTempering(_Ladder):
         "log_partition": [*_GIVEN, StrOptions({"quenched", "current", "complete"})],
         "n_alternations": [WholeNumber(1)],
     }
-    cools = False
     _auto_priors = "local"
     _current = {"current": "current_partition", "complete": "complete_current"}
     per_sample = True
@@ -821,14 +826,6 @@ class LocalTempering(_Ladder):
     def temperature(self, state, clock) -> float:
         """Return 1 / E[1/T] over the samples of the last batch."""
         return 1.0 / float(state.probabilities @ state.inverse_temperatures)
-
-    def powers(self, state, clock) -> Powers:
-        """Return powers of 1, because each block computes its own powers."""
-        return Powers()
-
-    def is_settled(self, state, clock) -> bool:
-        """Return True, because there is no schedule."""
-        return True
 
     def local_step(self, model, block, prepared, request, state) -> LocalStep:
         """Alternate between local parameters and temperatures; return the last step."""

@@ -20,7 +20,7 @@ from .._utils._cache import LastCall
 from .._utils._dates import checked_times
 from .._utils._frames import check_same_rows
 from .._utils._notices import warn_once
-from .._utils._results import copy_fit, new_estimator
+from .._utils._results import copy_fit, new_estimator, results_of_validation
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_unmasked, checked_weights
 from ..learning_rates import HalfLife, LearningRate, as_learning_rate
@@ -88,8 +88,7 @@ class Validation:
 
     def __reduce__(self):
         estimator = self.estimator
-        known = vars(estimator)
-        results = {name: known[name] for name in estimator._validated if name in known}
+        results = results_of_validation(estimator)
         kinds, parameters = (type(self), type(estimator)), estimator.get_params(False)
         return _validation, (*kinds, parameters, results, self.method, self.reset)
 

@@ -108,6 +108,10 @@ class Weights:
         """Return the change of E log pi, or of the sticks, along ``change``."""
         return fisher_product(parameters + 1.0, change)
 
+    def all_log_draws(self, concentration, random, n_draws):
+        """Return several `log_draws`, of shape (n_draws, n_components)."""
+        return np.stack([self.log_draws(concentration, random) for _ in range(n_draws)])
+
 
 class DirichletWeights(Weights):
     """A symmetric Dirichlet distribution: parameters of shape (n_components,)."""

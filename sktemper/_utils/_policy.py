@@ -125,14 +125,10 @@ def _fill_slot(owner, name, parameters):
     setattr(owner, name, policy)
 
 
-def _link_template(self):
-    return f"{address()}/{PAGE}" if address() else ""
-
-
 def link_to_documentation(cls):
     """Let the HTML representation of a class's objects link to its page."""
     cls._doc_link_module = "sktemper"
-    cls._doc_link_template = property(_link_template)
+    cls._doc_link_template = property(lambda self: address() and f"{address()}/{PAGE}")
     cls._doc_link_url_param_generator = lambda self: {"page": page_of(type(self))}
     return cls
 

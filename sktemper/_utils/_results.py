@@ -13,6 +13,12 @@ def fit_results(estimator):
     return {name: known[name] for name in names if name in known}
 
 
+def results_of_validation(estimator):
+    """Return the attributes that the validation of the training data has set."""
+    known = vars(estimator)
+    return {name: known[name] for name in estimator._validated if name in known}
+
+
 def _other_attributes(estimator):
     """Return the other attributes: parameters, and settings of scikit-learn."""
     known = vars(estimator)

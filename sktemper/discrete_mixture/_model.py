@@ -97,9 +97,7 @@ def draw_partition(
         prior = np.full_like(prior, feature_prior)
     b, K = np.asarray(inverse_temperatures), model.n_components
     n_draws = min(n_samples, math.ceil(n_samples**2 / K))
-    log_weights = np.stack(
-        [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
-    )
+    log_weights = model.weights.all_log_draws(concentration, random, n_samples)
     draw = _draws(prior, b)
     means = np.stack([[draw(random) for _ in range(K)] for _ in range(n_draws)])
     means = means[np.arange(n_samples) % n_draws]

@@ -35,6 +35,7 @@ from .._utils._docstrings import completed_by
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn, warn_once
+from .._utils._results import results_of_validation
 from .._utils._typing import ArrayLike, Float, Int, Statistic
 from .._utils._validation import check_numbers, check_values
 from ..moves import Moves
@@ -347,9 +348,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         other.precisions_cholesky_ = self.precisions_cholesky_
         other.converged_, other.n_iter_ = True, self.n_iter_
         other.lower_bound_ = (choices_of(self).labels_and_bound or (None, np.nan))[1]
-        other.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            other.feature_names_in_ = self.feature_names_in_
+        vars(other).update(results_of_validation(self))
         return other
 
     def _n_parameters(self, n_classes):

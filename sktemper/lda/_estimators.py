@@ -41,7 +41,7 @@ from .._utils._budgets import TERMS_ALONE, VALUES_AT_ONCE, slices
 from .._utils._constraints import NOT_NEGATIVE, POSITIVE, StrOptions, WholeNumber
 from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._notices import warn_once
-from .._utils._results import portable_copy
+from .._utils._results import portable_copy, results_of_validation
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import check_counts, check_prior, check_sparse
 from .._utils._words import (
@@ -683,7 +683,9 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         Returns
         -------
         lda : LatentDirichletAllocation
-            Topics have the same order.
+            Topics have the same order.  Its ``score`` of the training data is about
+            `lower_bound`.  A ``topic_word_prior`` that differs between words becomes
+            its mean.
 
         Raises
         ------
@@ -700,14 +702,13 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         other = LatentDirichletAllocation(
             self.n_components_,
             doc_topic_prior=float(prior[0]),
+            topic_word_prior=float(self.topic_word_prior_.mean()),
             mean_change_tol=self.mean_change_tol,
             max_doc_update_iter=self.max_doc_update_iter,
             random_state=self.random_state,
         )
         other._init_latent_vars(self.n_features_in_, self.state_.dtype)
-        other.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            other.feature_names_in_ = self.feature_names_in_
+        vars(other).update(results_of_validation(self))
         other.components_ = self.components_
         other.exp_dirichlet_component_ = self.exp_dirichlet_component_
         other.n_iter_, other.n_batch_iter_ = self.n_iter_, self.n_batch_iter_

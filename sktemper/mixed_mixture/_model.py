@@ -321,9 +321,7 @@ def draw_partition(
         concentration, option_prior = concentrations_of(priors, "options")
         options = np.full_like(options, option_prior - 1.0)
     b, n_draws = np.asarray(inverse_temperatures), n_samples * model.n_components
-    log_weights = np.stack(
-        [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
-    )
+    log_weights = model.weights.all_log_draws(concentration, random, n_samples)
     total = np.zeros((n_draws, len(b)))
     ends = np.cumsum(family.sizes)
     for end, size in zip(ends, family.sizes, strict=True):
