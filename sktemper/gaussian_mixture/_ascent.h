@@ -56,8 +56,9 @@ static double *divide_section(ascent_block *b, double *end)
     if (b->freedom_of_scales) {
         b->scaled = room_for(&end, K);
         b->of_scales = room_for(&end, 5 * K);
-        b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
     }
+    if (b->freedom_of_scales || b->starts)
+        b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
     b->sums = room_for(&end, K * D);
     b->second = room_for(&end, b->n_matrices * b->stored);
     b->vector = room_for(&end, 2 * D);
@@ -66,6 +67,17 @@ static double *divide_section(ascent_block *b, double *end)
         b->scales = room_for(&end, ASCENT_ROWS * K);
         b->scaled_shares = room_for(&end, ASCENT_ROWS * K);
         b->log_rates = room_for(&end, ASCENT_ROWS * K);
+    }
+    if (b->starts) {
+        const intptr_t triangle = b->most_missing * (b->most_missing + 1) / 2;
+        b->roots = room_for(&end, b->n_matrices * b->n_factors);
+        b->precisions = room_for(&end, b->n_matrices * b->n_factors);
+        b->completed = room_for(&end, MOMENT_ROWS * K * D);
+        b->covariances = room_for(&end, b->is_full ? MOMENT_ROWS * K * triangle : 0);
+        b->distances = room_for(&end, MOMENT_ROWS * K * 2);
+        b->gapped = room_for(&end, MOMENT_ROWS * K);
+        b->lanes = room_for(&end, 2 * triangle_entries(D) + 4 * (D + 4) * (SIMD_BYTES / 8));
+        b->filled = room_for(&end, (MOMENT_ROWS + D) * 3 * (D + SIMD_BYTES));
     }
     b->few_constants = room_for(&end, K);
     b->few = room_for(&end, K);
@@ -107,7 +119,7 @@ static double *divide_room(ascent_block *b)
     b->learnt = room_for(&end, COVARIANCE + b->entries);
     b->best = room_for(&end, COVARIANCE + b->entries);
     b->trial = room_for(&end, COVARIANCE + b->entries);
-    if (!b->freedom_of_scales)
+    if (!b->freedom_of_scales && !b->starts)
         b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
     b->new_weights = room_for(&end, 2 * K);
     b->new_components = room_for(&end, K * b->natural);
@@ -758,18 +770,24 @@ static double global_bound(void *self)
     }
     return bound - 0.5 * inner_product(b, scales, p->inverse);
 }
-/* See `WithScales.uncertainty`. */
-static double uncertainty(const ascent_block *b, intptr_t k)
+/* See `GaussianFamily.squares_of_noise`. */
+static double noise_of(const ascent_block *b, const usual_form *usual, intptr_t k)
 {
     const intptr_t D = b->n_features;
-    const double *factors = b->now.factors + k * b->step;
+    const double *factors = usual->factors + k * b->step;
     double squares = 0;
     for (intptr_t i = 0; i < D; i++)
         for (intptr_t j = b->is_full ? 0 : i; j <= i; j++) {
             const double factor = factors[b->is_full ? i * D + j : i];
             squares += factor * factor * b->added[b->stored < D ? 0 : j];
         }
-    return (double)D / b->now.precision[k] + b->now.freedom[k] * squares;
+    return usual->freedom[k] * squares;
+}
+
+/* See `WithScales.uncertainty`. */
+static double uncertainty(const ascent_block *b, intptr_t k)
+{
+    return (double)b->n_features / b->now.precision[k] + noise_of(b, &b->now, k);
 }
 
 #include "_scales.h"
@@ -799,7 +817,8 @@ static int NAME(ascent_tables)(const ascent_block *b, const double *weights,
         const double root = sqrt(usual->freedom[k]);
         const double *factors = usual->factors + k * b->step;
         sum += b->log_weights[k] + usual->log_densities[k];
-        b->constants[k] = b->log_weights[k] + usual->log_densities[k];
+        b->constants[k] = b->log_weights[k] + usual->log_densities[k]
+                          - (b->is_noisy ? 0.5 * noise_of(b, usual, k) : 0);
         for (intptr_t i = 0; i < D; i++) {
             double mean = b->is_white ? 0 : usual->means[k * D + i] + b->origin[i];
             if (b->is_white) { /* whitened means, and factors of 1 */
@@ -994,6 +1013,8 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
     return 0;
 }
 
+#include "_gapped_steps.h"
+
 /* Computes the local step of a section of the samples, which several threads may do: statistics,
  * unless `only_bound`, and the bound.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(gaussian_ascent_section)(const ascent_block *ascent, intptr_t section)
@@ -1017,6 +1038,17 @@ LOOP int NAME(gaussian_ascent_section)(const ascent_block *ascent, intptr_t sect
         if (!(b->constants[k] > least) && b->constants[k] > excluded)
             excluded = b->constants[k];
     memset(b->bound, 0, (size_t)(b->vector - b->bound) * sizeof(double));
+    if (b->starts)
+        NAME(begin_gaps)(b);
+    for (intptr_t first = begin; b->starts && first < end; first += MOMENT_ROWS) {
+        const intptr_t n = end - first < MOMENT_ROWS ? end - first : MOMENT_ROWS;
+        if (NAME(gapped_step)(b, first, n))
+            return -1;
+        for (intptr_t i = first; i < first + n; i++)
+            *b->bound += (b->row_weight ? b->row_weight[i] : 1) * b->row_bounds[i];
+    }
+    if (b->starts)
+        return 0;
     n_few = NAME(select_components)(b, least);
     mixture_block block = NAME(block_of)(b);
     block.means = b->few_means;
@@ -1146,7 +1178,7 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b)
         return ASCENT_ILL_DEFINED;
     if (!NAME(ascent_tables)(b, b->weights, &b->now))
         return ASCENT_NOT_FINITE;
-    if (b->is_common && !b->freedom_of_scales && NAME(sum_all)(b))
+    if (b->is_common && !b->freedom_of_scales && !b->starts && NAME(sum_all)(b))
         return ASCENT_STOPPED;
     return take_steps(&b->steps, &methods, b);
 }

@@ -14,19 +14,18 @@ Statistics are expected moments under q.
 
 import functools
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 
+from .._contract import IllDefined
 from .._families._counts import log_rising
 from .._families._family import ONCE
 from .._families._mixture import drawn_components, softmax
-from .._families._normal_wishart import COVARIANCES, LOG_2_PI
-from .._utils._budgets import VALUES_AT_ONCE, slices
-from .._utils._cache import LastCall
+from .._families._normal_wishart import ILL_DEFINED, LOG_2_PI
 from .._utils._linalg import tiled_matmul
+from . import _kernels
 from ._family import GaussianFamily, TiedFamily
 
 # -- rows with missing values, and distributions of these values given a component -----
@@ -44,23 +43,6 @@ def has_gaps(X):
     return any(bool(np.isnan(X[part]).any()) for part in gen_batches(len(X), 4096))
 
 
-class Pattern(NamedTuple):
-    """Rows with the same number of missing values.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_rows,)
-    missing : ndarray of int of shape (n_patterns, n_missing)
-        Columns with missing values, for each distinct pattern.
-    numbers : ndarray of int of shape (n_rows,)
-        Index of the pattern of each row.
-    """
-
-    rows: np.ndarray
-    missing: np.ndarray
-    numbers: np.ndarray
-
-
 class GappedRows:
     """Rows of data with missing values, which are NaN.
 
@@ -71,7 +53,6 @@ class GappedRows:
 
     def __init__(self, rows):
         self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
-        self.last = LastCall()
 
     def __len__(self):
         return len(self.rows)
@@ -89,17 +70,21 @@ class GappedRows:
         return self.missing.sum(axis=1)
 
     @functools.cached_property
-    def patterns(self):
-        """The rows with missing values, a list of `Pattern`."""
-        found = []
-        for number in np.unique(self.n_missing[self.n_missing > 0]).tolist():
-            rows = np.flatnonzero(self.n_missing == number)
-            bits = np.packbits(self.missing[rows], axis=1)
-            keys = np.ascontiguousarray(bits).view(f"V{bits.shape[1]}").ravel()
-            _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
-            columns = np.nonzero(self.missing[rows[first]])[1].reshape(-1, number)
-            found.append(Pattern(rows, columns, numbers.ravel()))
-        return found
+    def order(self):
+        """Indices of the rows, by the number of missing values."""
+        return np.argsort(self.n_missing, kind="stable")
+
+    @functools.cached_property
+    def gaps(self):
+        """Gaps of the sorted rows, as kernels need them.
+
+        They are the starts of the rows, (n_rows + 1,), the columns of the missing
+        values of each row, the last one first, and the largest number of a row.
+        """
+        columns = np.nonzero(self.missing[self.order, ::-1])[1]
+        columns = np.append(self.shape[1] - 1 - columns, 0)  # never empty
+        n_missing = self.n_missing[self.order]
+        return np.append(0, np.cumsum(n_missing)), columns, int(n_missing[-1])
 
     @functools.cached_property
     def divided(self):
@@ -113,17 +98,6 @@ class GappedRows:
     def shift(self, origin):
         """Return rows minus an origin in float64, with 0 for missing values."""
         return np.where(self.missing, 0.0, self.rows - origin)
-
-    def parts(self, n_components):
-        """Return slices of rows with their blocks, such that each needs little memory.
-
-        The conditional covariances of each slice have a limited size.
-        """
-        most = max(int(self.n_missing.max(initial=1)) ** 2, self.shape[1])
-        parts = list(slices(len(self), n_components * most, VALUES_AT_ONCE))
-        if len(parts) <= 1:
-            return [(slice(None), self)]
-        return [(part, GappedRows(self.rows[part])) for part in parts]
 
 
 def joined(block, of_complete, of_gapped):
@@ -143,80 +117,64 @@ def merged(block, of_gapped, of_complete):
     return out
 
 
-class Conditional(NamedTuple):
-    """Distributions of missing values given the observed values and each component.
-
-    L_mm is the part of a component's precision for the missing values of a row.
-
-    Attributes
-    ----------
-    shifts : ndarray of shape (n_components, n_rows, n_features)
-        Completed rows minus the mean of the component.
-    log_determinants : ndarray of shape (n_components, n_rows)
-        log |L_mm|.
-    covariances : list of ndarray of shape (n_components, n_patterns, n_missing, \
-            n_missing)
-        L_mm^-1 for each of `GappedRows.patterns`.
-    """
-
-    shifts: Any
-    log_determinants: Any
-    covariances: Any
-
-
-def conditional(block, rows, means, precisions):
-    """Return the `Conditional` of rows.
+def completed(
+    rows, gaps, mean, precision, root=None, noise=None, weight=None, stop=None
+):
+    """Complete rows, which are sorted by `GappedRows.order`, given a component.
 
     Parameters
     ----------
-    block : GappedRows
     rows : ndarray of shape (n_rows, n_features)
-        Rows in the coordinates of the means, with any numbers for missing values.
-    means : ndarray of shape (n_components, n_features)
-    precisions : ndarray of shape (n_components, n_features, n_features)
-        Expected precisions of the components.
-    """
-    shifts = np.where(block.missing, 0.0, rows - means[:, None])
-    given = zip(shifts, precisions, strict=True)
-    pulls = np.stack([tiled_matmul(one, precision) for one, precision in given])
-    logs, covariances = np.zeros(shifts.shape[:2]), []
-    for rows, missing, numbers in block.patterns:
-        own = precisions[:, missing[:, :, None], missing[:, None, :]]
-        roots, log_determinants = COVARIANCES["full"](missing.shape[1]).factors(own)
-        logs[:, rows] = -log_determinants[:, numbers]
-        found = np.swapaxes(roots, 2, 3) @ roots
-        covariances.append(found)
-        places = rows[:, None], missing[numbers]
-        values = found[:, numbers] @ pulls[:, *places, None]
-        shifts[:, *places] = -values[..., 0]
-    return Conditional(shifts, logs, covariances)
-
-
-def sum_covariances(block, covariances, weight):
-    """Return the weighted sums of the conditional covariances.
-
-    Parameters
-    ----------
-    block : GappedRows
-    covariances : list of ndarray
-        Attribute of `Conditional`.
-    weight : ndarray of shape (n_components, n_rows)
+        Rows in the coordinates of the mean, with any numbers for missing values.
+    gaps : tuple
+        See `GappedRows.gaps`.
+    mean : ndarray of shape (n_features,)
+    precision : ndarray of shape (n_features, n_features)
+        Expected precision of the component, L.
+    root : ndarray of shape (n_features, n_features) or None
+        The lower triangle R with R^T R = L, for ``found``.
+    noise : ndarray of shape (n_rows, n_features) or None
+        Standard normal draws, to draw missing values.
+    weight : ndarray of shape (n_rows,) or None
+        Weights of the rows, for ``second``.
+    stop : ndarray of shape (1,), int, or None
 
     Returns
     -------
-    sums : ndarray of shape (n_components, n_features, n_features)
+    shifts : ndarray of shape (n_rows, n_features)
+        Completed rows minus the mean.
+    found : ndarray of shape (2, n_rows)
+        Squared distances, and log |L_mm|.
+    second : ndarray of shape (n_features * (n_features + 1) / 2,)
+        Weighted sums of the conditional covariances of x_i and x_j, i <= j.
     """
-    (K, _), D = weight.shape, block.shape[1]
-    total = np.zeros((K, D * D))
-    for (rows, missing, numbers), found in zip(
-        block.patterns, covariances, strict=True
-    ):
-        places = (missing[:, :, None] * D + missing[:, None, :]).ravel()
-        for k in range(K):
-            own = np.bincount(numbers, weight[k, rows], len(missing))
-            values = found[k] * own[:, None, None]
-            total[k] += np.bincount(places, values.ravel(), D * D)
-    return total.reshape(K, D, D)
+    stop = np.zeros(1, dtype=np.intc) if stop is None else stop
+    D = len(mean)
+    out = np.empty(rows.shape), np.zeros((2, len(rows))), np.zeros(D * (D + 1) // 2)
+    given = rows, gaps, mean, precision, root, noise, weight, stop
+    if _kernels.complete_rows(*given, *out):
+        raise IllDefined(ILL_DEFINED)
+    return out
+
+
+def moments_given(block, rows, means, precisions, shares, stop=None):
+    """Return the sums of 1, x and x_i x_j, i <= j, (n_components, n_moments).
+
+    They are expected sums given each component, weighted by ``shares``, an ndarray of
+    shape (n_rows, n_components).  See `completed` for the other parameters; those of
+    all components are given.
+    """
+    rows, gaps = rows[block.order], block.gaps
+    shares = np.array(shares[block.order].T, dtype=np.float64, order="C")
+    sums = []
+    for mean, precision, own in zip(means, precisions, shares, strict=True):
+        given = rows, gaps, mean, precision, None, None, own, stop
+        shifts, _, second = completed(*given)
+        values = shifts + mean
+        weighted = own[:, None] * values
+        second += (weighted.T @ values)[np.triu_indices(len(mean))]
+        sums.append(np.concatenate([[own.sum()], weighted.sum(axis=0), second]))
+    return np.stack(sums)
 
 
 # -- gaussian components of rows with missing values -----------------------------------
@@ -320,30 +278,17 @@ class WithGaps:
                 moved = (rows - usual.means[k]) * known
                 squares[:, k] = tiled_matmul(moved * moved, precision[:, None])[:, 0]
             return squares, tiled_matmul(1.0 - known, np.log(precisions).T)
-        for part, own in block.parts(shape[1]):
-            found = self._given(own, usual)
-            log_determinants[part] = found.log_determinants.T
-            for k, root in enumerate(self._roots(usual)):
-                white = tiled_matmul(found.shifts[k], root.T)
-                squares[part, k] = (white * white).sum(axis=1)
+        rows, roots, precisions = self._given(block, usual)
+        rows = rows[block.order]
+        for k, given in enumerate(zip(usual.means, precisions, roots, strict=True)):
+            _, found, _ = completed(rows, block.gaps, *given, stop=self.stop)
+            squares[block.order, k], log_determinants[block.order, k] = found
         return squares, log_determinants
 
     def _sums_of_products(self, block, shares, usual):
         """Return the sums of 1, x and x_i x_j, i <= j, (n_components, n_moments)."""
-        K, D = usual.means.shape
-        upper = np.triu_indices(D)
-        sums = np.zeros((K, 1 + D + len(upper[0])))
-        for part, own in block.parts(K):
-            found = self._given(own, usual)
-            weight = np.ascontiguousarray(shares[part].T, dtype=np.float64)
-            rows = found.shifts + usual.means[:, None]
-            weighted = rows * weight[:, :, None]
-            second = np.swapaxes(weighted, 1, 2) @ rows
-            second += sum_covariances(own, found.covariances, weight)
-            sums[:, 0] += weight.sum(axis=1)
-            sums[:, 1 : 1 + D] += weighted.sum(axis=1)
-            sums[:, 1 + D :] += second[:, *upper]
-        return sums
+        rows, _, precisions = self._given(block, usual)
+        return moments_given(block, rows, usual.means, precisions, shares, self.stop)
 
     def _sums_of_squares(self, block, shares, usual):
         """Return the sums of 1, x and x^2, (n_components, n_moments)."""
@@ -357,15 +302,10 @@ class WithGaps:
         return sums
 
     def _given(self, block, usual):
-        """Return the `Conditional` of rows; the last result is cached."""
-
-        def function(usual):
-            roots = self._roots(usual)
-            precisions = np.einsum("kij,kil->kjl", roots, roots)
-            rows = block.shift(self.origin)
-            return conditional(block, rows, usual.means, precisions)
-
-        return block.last.result(function, usual)
+        """Return rows about the origin, and roots and precisions of the components."""
+        roots = self._roots(usual)
+        precisions = np.swapaxes(roots, 1, 2) @ roots
+        return block.rows.astype(np.float64) - self.origin, roots, precisions
 
     def _variances(self, usual):
         """Return the inverse of the diagonal expected precision of each component."""
@@ -396,13 +336,25 @@ class WithGaps:
             In float64.
         """
         usual, out = tables.usual, np.zeros(block.shape)
-        for part, own in block.parts(len(usual.means)):
-            means = (self.origin + usual.means)[:, None]
-            if self.covariance.products:
-                means = self._given(own, usual).shifts + means
-            for share, mean in zip(shares[part].T, means, strict=True):
-                out[part] += share[:, None] * mean
+        for k, share in enumerate(shares.T):
+            rows = self._filled(block, self._only(usual, k))
+            out += share[:, None] * (self.origin + rows)
         return np.where(block.missing, out, block.rows)
+
+    def _filled(self, block, usual, noise=None):
+        """Return rows about the origin, completed given the only component.
+
+        Missing values are expected ones, or drawn with ``noise`` of shape (n_rows,
+        n_features), draws of a standard normal distribution.
+        """
+        if not self.covariance.products:
+            spread = 0.0 if noise is None else noise * np.sqrt(self._variances(usual))
+            return usual.means + spread
+        rows, _, precisions = self._given(block, usual)
+        noise = None if noise is None else noise[block.order]
+        given = usual.means[0], precisions[0], None, noise, None, self.stop
+        rows[block.order] = completed(rows[block.order], block.gaps, *given)[0]
+        return usual.means + rows
 
     def drawn(self, block, shares, tables, seed):
         """Return rows whose missing values are drawn given the observed values.
@@ -415,23 +367,9 @@ class WithGaps:
         for k in np.unique(labels).tolist():
             rows, one = np.flatnonzero(labels == k), self._only(usual, k)
             own = GappedRows(block.rows[rows])
-            for part, few in own.parts(1):
-                values = self._drawn(few, one, noise[rows[part]]) + self.origin
-                out[rows[part]] = np.where(few.missing, values, few.rows)
+            values = self._filled(own, one, noise[rows]) + self.origin
+            out[rows] = np.where(own.missing, values, own.rows)
         return np.ascontiguousarray(out, dtype=self.dtype)
-
-    def _drawn(self, block, usual, noise):
-        if not self.covariance.products:
-            return usual.means + noise * np.sqrt(self._variances(usual))
-        found = self._given(block, usual)
-        values = found.shifts[0] + usual.means
-        pairs = zip(block.patterns, found.covariances, strict=True)
-        for (rows, missing, numbers), (covariances,) in pairs:
-            roots, places = np.linalg.cholesky(covariances), missing[numbers]
-            own = noise[rows[:, None], places]
-            moved = np.einsum("pij,pj->pi", roots[numbers], own)
-            values[rows[:, None], places] += moved
-        return values
 
     def _only(self, usual, k):
         """Return the parameters of component k alone."""

@@ -8,7 +8,7 @@ compiled for each instruction set.
 import numpy as np
 
 from sktemper._contract import Stopped
-from sktemper._simd.special import aligned
+from sktemper._simd.special import aligned, lanes_scratch
 
 from cython cimport floating
 
@@ -155,6 +155,50 @@ def weighted_moments(
         raise Stopped
 
 
+def complete_rows(
+    const double[:, ::1] rows,
+    tuple gaps,
+    const double[::1] mean,
+    const double[:, ::1] precision,
+    const double[:, ::1] root,
+    const double[:, ::1] noise,
+    const double[::1] weight,
+    const int[::1] stop,
+    double[:, ::1] shifts,
+    double[:, ::1] found,
+    double[::1] second,
+):
+    """Complete rows with missing values given a component; see `gapped_block`.
+
+    For ``gaps`` see `GappedRows.gaps`.  ``found`` are squares and log determinants, (2,
+    n_rows).  ``root``, ``noise`` and ``weight`` may be None.  Returns whether the
+    component is ill-defined.
+    """
+    cdef gapped_block block
+    cdef intptr_t n_bad
+    cdef const intptr_t[::1] starts, columns
+    starts, columns, most = gaps
+    block.n_rows, block.n_features = rows.shape[0], rows.shape[1]
+    if not block.n_rows:
+        return False
+    size = lanes_scratch(block.n_features, 4, 0)
+    cdef double[::1] scratch = aligned(np.empty, size, np.float64)
+    cdef double[::1] triangle = np.empty(most * (most + 1) // 2 + 1)
+    block.rows, block.starts, block.columns = &rows[0, 0], &starts[0], &columns[0]
+    block.mean, block.precision, block.shifts = &mean[0], &precision[0, 0], &shifts[0, 0]
+    block.root = NULL if root is None else &root[0, 0]
+    block.noise = NULL if noise is None else &noise[0, 0]
+    block.weight = NULL if weight is None else &weight[0]
+    block.squares, block.log_determinants = &found[0, 0], &found[1, 0]
+    block.covariances, block.stride = NULL if weight is None else &triangle[0], 0
+    block.second, block.stop, block.scratch = &second[0], &stop[0], &scratch[0]
+    with nogil:
+        n_bad = SIMD.complete_rows_f64(&block)
+    if n_bad < 0:
+        raise Stopped
+    return n_bad > 0
+
+
 #: Initial degrees of freedom of learned priors minus their lower limit, and their range.
 FREE_DEGREES_AND_RANGE = FREE_DEGREES, LEAST_FREE, MOST_FREE
 #: Range of degrees of freedom of scales, and largest factor of a step of Newton's method.
@@ -163,8 +207,13 @@ LIMITS_OF_SCALED = LEAST_SCALED, MOST_SCALED, SCALE_NEWTON_FACTOR
 FARTHEST = FARTHEST_ROW
 
 
-cdef take_scratch(ascent_block *block, intptr_t n_sections=1):
-    """Set and return new scratch memory for all samples of a mixture."""
+cdef take_scratch(ascent_block *block, intptr_t n_sections=1, tuple gaps=None):
+    """Set the gaps, and set and return new scratch memory, for samples of a mixture."""
+    cdef const intptr_t[::1] starts, columns
+    block.starts = block.columns = NULL
+    if gaps is not None:
+        starts, columns, block.most_missing = gaps
+        block.starts, block.columns = &starts[0], &columns[0]
     block.steps.n_sections = n_sections
     size = SIMD.gaussian_ascent_size_f64(block)
     cdef double[::1] scratch = aligned(np.empty, size, np.float64)
@@ -177,7 +226,8 @@ cdef set_priors(ascent_block *block, tuple priors):
     cdef const double[::1] mean
     cdef double[::1] hyper, freedom
     kinds, block.concentration, mean, hyper, freedom = priors
-    block.kind, block.law, block.sticks, block.learned, block.is_diagonal = kinds
+    block.kind, block.law, block.sticks, block.learned, *others = kinds
+    block.is_diagonal, block.is_noisy = others
     block.prior_mean, block.hyper = &mean[0], &hyper[0]
     block.freedom_of_scales = NULL if freedom is None else &freedom[0]
 
@@ -200,6 +250,7 @@ def ascent(
     const double[::1] origin,
     const double[::1] added,
     const double[::1] row_weight,
+    tuple gaps,
     tuple priors,
     tuple steps,
     double[::1] weights,
@@ -209,9 +260,9 @@ def ascent(
 ):
     """Take several steps of coordinate ascent, and change the parameters and priors.
 
-    For ``priors`` see `kernel_priors`, for ``steps`` `set_steps`, and for the other
-    arguments `ascent_block`; ``row_weight`` and ``sections`` may be None.  Returns the
-    status, the number of steps that were taken, and the lower bound of the last one.
+    For ``gaps`` see `GappedRows.gaps`, for ``priors`` `kernel_priors`, for ``steps``
+    `set_steps`, and for the other arguments `ascent_block`; ``row_weight``, ``gaps``
+    and ``sections`` may be None.  Returns the status, the number of steps that were taken, and the lower bound of the last one.
     """
     cdef ascent_block block
     cdef int status
@@ -226,7 +277,7 @@ def ascent(
     block.row_bounds = &row_bounds[0]
     if sections is not None:
         sections.block, sections.is_float = &block, floating is float
-    kept = take_scratch(&block, block.steps.n_sections)
+    kept = take_scratch(&block, block.steps.n_sections, gaps)
     with nogil:
         status = run_gaussian_ascent(floating is float, &block)
     return results_of(status, &block.steps)
@@ -330,7 +381,7 @@ def best_split(
     block.ascent.n_samples, block.ascent.n_features = samples.shape[0], samples.shape[1]
     block.ascent.n_components = 2 * SPLITS
     block.ascent.kind, block.ascent.law = kinds
-    block.ascent.sticks = block.ascent.learned = 0
+    block.ascent.sticks = block.ascent.learned = block.ascent.is_noisy = 0
     block.ascent.samples, block.ascent.origin = &samples[0, 0], &origin[0]
     block.ascent.row_weight = &weight[0]
     block.ascent.added = &added[0]

@@ -57,23 +57,34 @@ class GaussianAscent(KernelAscent):
         super().start(globals_, hyper)
         self._priors = kernel_priors(self.model, hyper)
         self._added = self.model.family_of(hyper).added_variances
+        self._given = self.block, hyper.origin, self.row_weight, None
+        if isinstance(self.block, GappedRows):
+            weight, order = self.row_weight, self.block.order
+            rows = self.block.rows.astype(np.float64) - hyper.origin
+            weight = None if weight is None else weight[order]
+            self._given = rows[order], 0.0 * hyper.origin, weight, self.block.gaps
 
     def _take_steps(self, steps):
         powers, flags, n_left, limits, before, *others, bounds = steps
         constant, n_sections = self.model.log_constant, self.n_sections
         sections = _kernels.GaussianSections(n_sections) if n_sections > 1 else None
         limits = np.array([limits[0] - constant, *limits[1:]])
+        rows, origin, weight, gaps = self._given
+        row_bounds = np.empty(len(rows)) if gaps else self.row_bounds
         status, n_done, before = _kernels.ascent(
-            self.block,
-            self._hyper.origin,
+            rows,
+            origin,
             self._added,
-            self.row_weight,
+            weight,
+            gaps,
             self._priors,
             (powers, flags, n_left, limits, before - constant, *others, bounds),
             *(array.reshape(-1) for array in self._globals.arrays()),
-            self.row_bounds,
+            row_bounds,
             sections,
         )
+        if gaps:
+            self.row_bounds[self.block.order] = row_bounds
         bounds[1] += constant
         return status, n_done, before + constant
 
@@ -422,10 +433,10 @@ class GaussianMixtureModel(MixtureModel):
     def ascent(self, block, hyper, row_weight=None):
         """Return an `Ascent` on a block, or None if it needs single steps.
 
-        Rows with gaps do, and models of which a method is replaced.
+        Many rows with gaps do, and models of which a method is replaced.
         """
-        is_gapped = isinstance(block, GappedRows) or hyper.is_diagonal or hyper.is_noisy
-        if is_gapped or not DONE_BY_KERNEL.isdisjoint(vars(self)):
+        is_large = isinstance(block, GappedRows) and len(block) > self.block_size
+        if is_large or not DONE_BY_KERNEL.isdisjoint(vars(self)):
             return None
         return GaussianAscent(self, block, row_weight)
 

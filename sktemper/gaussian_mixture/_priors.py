@@ -220,7 +220,7 @@ def kernel_priors(model, hyper):
     is_learned = [*(name in model.learned for name in LEARNED), learns_scales]
     learned = sum(value << bit for bit, value in enumerate(is_learned))
     return (
-        (*family.covariance.kinds, sticks, learned, hyper.is_diagonal),
+        (*family.covariance.kinds, sticks, learned, hyper.is_diagonal, hyper.is_noisy),
         hyper.weight_concentration,
         hyper.mean - hyper.origin,
         np.concatenate(

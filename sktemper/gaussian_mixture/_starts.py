@@ -23,7 +23,7 @@ from .._utils._budgets import (
 )
 from .._utils._validation import ROUNDING, check_variances, checked_floats
 from . import _kernels
-from ._gaps import GappedRows, block_of, conditional, has_gaps, sum_covariances
+from ._gaps import GappedRows, block_of, completed, has_gaps, moments_given
 
 # -- the units of columns --------------------------------------------------------------
 #: Number of rows that are enough for the spreads of columns, for the comparison of
@@ -445,17 +445,15 @@ def _fit_gaussian(X, weight, mean, variances):
     parts = list(gen_batches(len(X), ROWS_AT_ONCE))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
-    ridge = ROUNDING * np.eye(len(units))
+    ridge, upper = ROUNDING * np.eye(len(units)), np.triu_indices(len(units))
     for _ in range(STEPS):
         precision = _inverse(covariance + ridge)
-        first, second = np.zeros_like(mean), np.zeros_like(covariance)
+        sums = np.zeros(1 + len(mean) + len(upper[0]))
         for part, block in zip(parts, blocks, strict=True):
-            found = conditional(block, block.rows, mean[None], precision)
-            rows = found.shifts[0] + mean
-            first += weight[part] @ rows
-            second += (rows * weight[part, None]).T @ rows
-            second += sum_covariances(block, found.covariances, weight[None, part])[0]
-        mean = first / total
+            own = weight[part, None]
+            sums += moments_given(block, block.rows, mean[None], precision, own)[0]
+        mean, second = sums[1 : 1 + len(mean)] / total, np.empty_like(covariance)
+        second[upper] = second.T[upper] = sums[1 + len(mean) :]
         before, covariance = covariance, second / total - np.outer(mean, mean)
         if np.abs(covariance - before).max() < TOL:
             break
@@ -493,7 +491,7 @@ def impute(X, weight, is_full, default=None):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
         if isinstance(block, GappedRows):
             rows = (block.rows - mean) / units
-            found = conditional(block, rows, np.zeros((1, len(mean))), precision)
-            values = mean + units * found.shifts[0]
-            out[part] = np.where(block.missing, values, block.rows)
+            given = rows[block.order], block.gaps, np.zeros(len(mean)), precision[0]
+            rows[block.order] = completed(*given)[0]
+            out[part] = np.where(block.missing, mean + units * rows, block.rows)
     return out
