@@ -7,15 +7,10 @@ static double row_times(const product_block *b, const double *matrix, intptr_t w
                         intptr_t i, const double *restrict vector)
 {
     double sum = 0;
-    if (b->starts) {
-        for (intptr_t e = b->starts[i]; e < b->starts[i + 1]; e++)
-            sum += matrix[e] * vector[b->columns[e]];
-        return sum;
-    }
-    const double *restrict row = matrix + i * width;
-    VECTORISE_REDUCTION(+ : sum)
-    for (intptr_t m = 0; m < width; m++)
-        sum += row[m] * vector[m];
+    if (!b->starts)
+        return weighted_sum_f64(width, matrix + i * width, vector);
+    for (intptr_t e = b->starts[i]; e < b->starts[i + 1]; e++)
+        sum += matrix[e] * vector[b->columns[e]];
     return sum;
 }
 
@@ -32,15 +27,6 @@ static void add_row(const product_block *b, const double *matrix, intptr_t width
     VECTORISE
     for (intptr_t m = 0; m < width; m++)
         sums[m] += factor * row[m];
-}
-
-static double inner_product(intptr_t n, const double *restrict a, const double *restrict b)
-{
-    double sum = 0;
-    VECTORISE_REDUCTION(+ : sum)
-    for (intptr_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
 }
 
 /* Replaces two of the axes by principal axes of the samples, and divides the samples along all
@@ -60,7 +46,7 @@ static void divide_samples(const product_split_block *s)
     for (int repeat = 0; repeat < SPLIT_POWER_ITERATIONS; repeat++) {
         memset(next, 0, (size_t)(2 * C) * sizeof(double));
         for (intptr_t a = 0; a < 2; a++) {
-            const double *axis = s->axes + a * C, middle = inner_product(C, mean, axis);
+            const double *axis = s->axes + a * C, middle = weighted_sum_f64(C, mean, axis);
             double sum = 0;
             for (intptr_t i = 0; i < n; i++) {
                 const double value = row_times(b, s->coordinates, C, i, axis) - middle;
@@ -75,7 +61,7 @@ static void divide_samples(const product_split_block *s)
     }
     for (intptr_t a = 0; a < SPLITS; a++) {
         double *shares = s->shares + a * n;
-        means[a] = inner_product(C, mean, s->axes + a * C);
+        means[a] = weighted_sum_f64(C, mean, s->axes + a * C);
         for (intptr_t i = 0; i < n; i++)
             shares[i] = row_times(b, s->coordinates, C, i, s->axes + a * C) > means[a];
     }

@@ -3,8 +3,7 @@
  * entries. */
 #ifdef VECTOR_BYTES
 #define VECTOR NAME(sums_vector)
-typedef REAL VECTOR
-    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
 #else
 #define VECTOR REAL
 #endif

@@ -18,9 +18,7 @@ typedef double turned_vector;
 
 /* Converts N_TURNED entries of a row to float64, and back. */
 #if defined(VECTOR_BYTES) && (defined(__clang__) || __GNUC__ >= 9)
-typedef REAL NAME(turned_row)
-    __attribute__((vector_size(VECTOR_BYTES / sizeof(double) * sizeof(REAL)),
-                   aligned(sizeof(REAL)), may_alias));
+VECTOR_TYPE(NAME(turned_row), REAL, VECTOR_BYTES / sizeof(double) * sizeof(REAL));
 
 ALWAYS_INLINE turned_vector NAME(load_entries)(const REAL *from)
 {

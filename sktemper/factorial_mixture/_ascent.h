@@ -194,11 +194,8 @@ static void NAME(factorial_tables)(const factorial_block *b, factorial_room *roo
         for (intptr_t j = 0; j <= i; j++) {
             const double *restrict one = room->means + i * D;
             const double *restrict other = room->means + j * D;
-            double sum = 0;
-            VECTORISE_REDUCTION(+ : sum)
-            for (intptr_t d = 0; d < D; d++)
-                sum += one[d] * other[d];
-            sum = (sum + (double)D * room->inverse[i * K + j]) / noise;
+            const double product = weighted_sum_f64(D, one, other);
+            const double sum = (product + (double)D * room->inverse[i * K + j]) / noise;
             gram[i * K + j] = gram[j * K + i] = (REAL)sum;
             if (i > j)
                 continue;

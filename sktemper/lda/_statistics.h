@@ -52,13 +52,10 @@ static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
 static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
     const REAL *restrict w = d->weights, *restrict sums = d->sums;
-    REAL total = 0;
     INTEGER n = 0, m = 0;
     if (d->block->drop_tol == 0 || d->width <= FEW_PANELS * PANEL)
         return 0;
-    VECTORISE_REDUCTION(+ : total)
-    for (intptr_t k = 0; k < d->width; k++)
-        total += w[k] * sums[k];
+    const REAL total = NAME(weighted_sum)(d->width, w, sums);
     const REAL least = total * NEGLIGIBLE / (REAL)d->n_topics;
     VECTORISE_REDUCTION(+ : n)
     for (intptr_t k = 0; k < d->width; k++)
