@@ -36,7 +36,7 @@ def as_moment(value):
     are times at midnight, as in pandas and NumPy; those that a `datetime` cannot
     represent do not change.
     """
-    if isinstance(value, np.datetime64):
+    if isinstance(value, np.datetime64) and not is_beyond(value):
         moment = value.astype("datetime64[us]")
         is_exact = isinstance(moment.item(), datetime) and moment == value
         return moment.item() if is_exact else value
@@ -47,6 +47,8 @@ def as_moment(value):
 
 def is_beyond(dates):
     """Return whether dates are in years beyond `LARGEST_YEAR`, in either direction."""
+    if not np.can_cast(dates.dtype, "datetime64[us]", "safe"):
+        return np.zeros(dates.shape, bool)  # dates in smaller units span 584 years
     years = dates.astype("datetime64[Y]").astype(np.int64) + 1970
     return ~np.isnat(dates) & (np.abs(years) > LARGEST_YEAR)
 
@@ -112,18 +114,15 @@ def _as_date(date):
 
 def _in_range_of_years(dates):
     """Return dates as datetime64[s]; raise if a year is too large."""
-    if np.datetime_data(dates.dtype)[0] == "as":  # numpy cannot convert it to seconds
-        dates = dates.astype("datetime64[fs]")
-    found = dates.astype("datetime64[s]")
-    wrong = is_beyond(found)
-    if np.can_cast(dates.dtype, found.dtype, "safe"):  # numpy reports no overflow
-        wrong |= (found.astype(dates.dtype) != dates) & ~np.isnat(dates)
+    wrong = is_beyond(dates)  # before a conversion, which could overflow
     if wrong.any():
         raise ValueError(
             f"dates has {dates[wrong.argmax()]}; expected dates of the years "
             f"{-LARGEST_YEAR} to {LARGEST_YEAR}."
         )
-    return found
+    if np.datetime_data(dates.dtype)[0] == "as":  # numpy cannot convert it to seconds
+        dates = dates.astype("datetime64[fs]")
+    return dates.astype("datetime64[s]")
 
 
 def _refuse(date):
@@ -167,7 +166,7 @@ def checked_times(times, n_rows, last):
 def _moment(time):
     """Return one time as a datetime64 in UTC; a missing time is NaT."""
     if is_missing(time):
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
     if isinstance(time, Number | timedelta | np.timedelta64):
         raise ValueError("numbers and durations are no times")
     if isinstance(time, str):

@@ -51,7 +51,8 @@ def members():
                 own = inspect.getmembers(public, inspect.isroutine)
             for member, function in own:
                 is_own = str(getattr(function, "__module__", "")).startswith("sktemper")
-                if not (is_own and inspect.isroutine(function)) or member[:1] == "_":
+                is_call = callable(function) and inspect.isroutine(function)
+                if not (is_own and is_call) or member[:1] == "_":
                     continue
                 label = function.__qualname__
                 if member and "." not in label:  # a function that classes share
