@@ -511,7 +511,7 @@ def _each(function, draws, n_jobs, verbose, is_enough=lambda results: False):
     """
     results, n_threads = [], effective_n_jobs(n_jobs)
     quietly = warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
-    with quietly, submitted(function, draws, n_threads) as tasks:
+    with quietly, submitted(function, draws, n_threads, [0]) as tasks:
         for number, task in enumerate(tasks):
             results.append(task.result())
             if verbose:

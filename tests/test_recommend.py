@@ -798,28 +798,35 @@ def test_threads_share_a_model(fitted):
         assert total == expected[3]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Broken, None])
 def test_an_interruption_of_a_search_ends_its_threads(monkeypatch, error):
-    pools, begun, stop = [], [], np.zeros(1, dtype=np.intc)
+    """None is Ctrl-C while tasks are submitted."""
+    pools, begun, late, stop = [], [], [], np.zeros(1, dtype=np.intc)
 
     class Pool(_tasks.Pool):
         def __init__(self, n_threads):
             super().__init__(n_threads)
             pools.append(self)
 
+        def submit(self, task):
+            super().submit(task)
+            if error is None and len(self._started) == 2:
+                raise KeyboardInterrupt
+
     def find(piece):
         begun.append(piece)
-        if piece == 1:
-            if error is Broken:
-                raise Broken
+        if piece == 1 and error is Broken:
+            raise Broken
+        if piece == 1 and error is KeyboardInterrupt:
             press_ctrl_c()
         end = time.monotonic() + 5.0
         while piece and not stop[0] and time.monotonic() < end:
             time.sleep(1e-3)  # releases the lock, as kernels do
+        late.extend([piece] * (piece > 0 and not stop[0]))
 
     monkeypatch.setattr(_tasks, "Pool", Pool)
-    with pytest.raises(error):
+    with pytest.raises(error or KeyboardInterrupt):
         _best._for_each(find, range(8), 2, stop)
-    assert stop[0]
+    assert stop[0] and not late
     assert len(begun) < 8
     assert not pools[0]._alive

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 from scipy.special import gammaln
+from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA
 from sktemper.datasets import make_lda_documents
@@ -80,22 +82,45 @@ def test_fits_without_a_consensus(corpus, halves):
             topic_consensus(wrong)
     with pytest.raises(ValueError, match="'fits' parameter must be an LDA"):
         topic_consensus("lda", X)
-    with pytest.raises(ValueError, match="minimum of 2 is required"):
-        topic_consensus(halves[0], X[:1])
+    with pytest.raises(ValueError, match="minimum of 4 is required"):
+        topic_consensus(halves[0], X[:3])
     with pytest.raises(ValueError, match="n_splits"):
         halves[0].fit_recurrence(X, n_splits=0)
 
 
-def test_recurrence_is_the_mean_of_both_shares(corpus):
+def test_weights_count_documents_and_halves_warn_once(corpus):
+    X, weight = corpus[0], 2.0 * (np.arange(800) % 3)
+    used, halves = weight > 0, AnnealedLDA(5, max_iter=1)
+    options = {"n_splits": 2, "random_state": 0}
+    with pytest.warns(ConvergenceWarning) as caught:
+        found = topic_consensus(halves, X, sample_weight=weight, **options)
+    assert len(caught) == 1
+    np.testing.assert_allclose(tokens(found).sum(), (weight @ X).sum(), rtol=1e-2)
+    whole = AnnealedLDA(5, random_state=0).fit(X, sample_weight=weight)
+    both = [
+        whole.fit_recurrence(data, sample_weight=w, random_state=0).recurrence_
+        for data, w in ((X, weight), (X[used], weight[used]))
+    ]
+    np.testing.assert_array_equal(*both)
+    with pytest.raises(ValueError, match="sample_weight"):
+        whole.fit_recurrence(X, sample_weight=-weight)
+
+
+def test_recurrence_is_the_probability_of_half_of_the_words(corpus):
     class Known:
         def __init__(self, first):
             self.topic_word_ = np.eye(30)[first : first + 10].sum(axis=0)[None] / 10
 
-    own, near, far = (Known(first) for first in (0, 5, 8))
+    own, near, far, other = (Known(first) for first in (0, 5, 8, 20))
     assert recurrence(own.topic_word_, [(near, near)]) == 1.0
-    # far has two words of the topic, and seven of near, which it returns in
-    assert recurrence(own.topic_word_, [(near, far)]) == 0.75
-    assert recurrence(own.topic_word_, [(far, Known(20))]) == 0.0
+    # near and far have 5 and 2 words of the topic, and 7 in common
+    found = recurrence(own.topic_word_, [(near, far)])
+    assert found == pytest.approx(norm.sf(4.5, (3.5 + 7) / 2, np.sqrt(4.5 / 2)))
+    assert recurrence(own.topic_word_, [(far, other)]) == pytest.approx(norm.sf(4.0))
+    # own and far have 10 and 2 words of the topic, and 2 in common; quarters have 1
+    quarters = [Known(first) for first in (0, 9)]
+    found = recurrence(own.topic_word_, [(own, far)], quarters)
+    assert found == pytest.approx(norm.sf(4.5, 2 + (2 - 1), np.sqrt(32 / 2)))
     without = AnnealedLDA(5, random_state=0).fit(corpus[0])
     assert "recurrence" not in without.topics(n_words=1)
     found = without.fit_recurrence(corpus[0], n_splits=1, random_state=0)

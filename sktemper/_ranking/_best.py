@@ -211,10 +211,6 @@ def _for_each(function, pieces, n_jobs, stop):
         for piece in pieces:
             function(piece)
         return
-    with submitted(function, pieces, n_jobs) as tasks:
-        try:
-            for task in tasks:
-                task.result()
-        except BaseException:
-            stop[0] = 1
-            raise
+    with submitted(function, pieces, n_jobs, stop) as tasks:
+        for task in tasks:
+            task.result()

@@ -123,13 +123,19 @@ class Pool:
 
 
 @contextmanager
-def submitted(function, values, n_threads):
-    """Enter a context in which threads call a function with values; give the tasks."""
+def submitted(function, values, n_threads, stop):
+    """Enter a context in which threads call a function with values; give the tasks.
+
+    After an error or Ctrl-C, ``stop[0]`` becomes 1 before the context waits for tasks.
+    """
     pool, tasks = Pool(n_threads), [Task(partial(function, value)) for value in values]
     try:
         for task in tasks:
             pool.submit(task)
         yield tasks
+    except BaseException:
+        stop[0] = 1
+        raise
     finally:
         pool.shutdown()
 

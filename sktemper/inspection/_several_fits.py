@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._arguments import refuse
+from .._utils._arguments import WholeNumber, check_arguments, refuse
 from .._utils._constraints import WholeNumber, check_arguments
-from .._utils._typing import DataLike, Int, Seed
-from ..lda._consensus import common_tokens, fits_to_halves, recurrence
+from .._utils._typing import ArrayLike, DataLike, Int, Seed
+from ..lda._consensus import common_tokens, fits_to_parts, recurrence
 from ..lda._merging import Merging, with_topics
 from ..lda._topics import Topics
 
@@ -41,6 +41,7 @@ def topic_consensus(
     fits: Any,
     X: DataLike | None = None,
     *,
+    sample_weight: ArrayLike | None = None,
     n_splits: Int = 20,
     random_state: Seed = None,
 ) -> Any:
@@ -58,10 +59,12 @@ def topic_consensus(
         An LDA whose copies are fitted to halves of ``X``; or, without ``X``, two or
         more fits of different documents with the same features.  None of them changes.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Word counts of the documents.
+        Word counts of four or more documents.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Number of times that each document counts.
     n_splits : int, default=20
         Number of random splits of ``X`` into halves.  Each takes about the time of a
-        fit.
+        fit; one more is into quarters, by which `recurrence_` is estimated.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits.
 
@@ -75,7 +78,7 @@ def topic_consensus(
     Raises
     ------
     ValueError
-        If ``X`` has fewer than two documents, there are fewer than two fits, their
+        If ``X`` has fewer than four documents, there are fewer than two fits, their
         features differ, or a parameter is out of range.
 
     See Also
@@ -107,15 +110,16 @@ def topic_consensus(
     """
     if X is None:
         _check_features(fits)
-        n_times, pairs = 1, list(zip(fits, fits[1:] + fits[:1], strict=True))
+        n_times, pairs, quarters = 1, zip(fits, fits[1:] + fits[:1], strict=True), ()
     else:
         check_lda(fits, "fits", is_fitted=False)
-        n_times, pairs = n_splits, fits_to_halves(fits, X, n_splits, random_state)
+        parts = fits_to_parts(fits, X, sample_weight, n_splits, random_state)
+        n_times, pairs, quarters = n_splits, *parts
         fits = [half for pair in pairs for half in pair]
     smallest = min(fits, key=lambda lda: lda.n_components_)
     prior, hyper = smallest.state_.globals_.prior, smallest.state_.hyper
     topics = Topics.from_dense(common_tokens(fits, n_times) + prior, prior)
-    found = recurrence(topics.dense().T, pairs)
+    found = recurrence(topics.dense().T, pairs, quarters)
     lda = with_topics(smallest, topics, hyper, {}, recurrence=found)
     # the tokens are those of all documents
     states = [fit.state_ for fit in fits]

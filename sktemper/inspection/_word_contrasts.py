@@ -224,10 +224,8 @@ class _Posterior(NamedTuple):
         for _ in range(N_HALVES):
             middle = 0.5 * (low + high)
             is_below = self.below(middle) < level
-            low, high = (
-                np.where(is_below, middle, low),
-                np.where(is_below, high, middle),
-            )
+            low = np.where(is_below, middle, low)
+            high = np.where(is_below, high, middle)
         below = self.below(0.0)
         is_equal = (below <= level) & (level <= below + self.weights[0])
         return np.where(is_equal, 0.0, high)

@@ -1,40 +1,54 @@
-"""Fits to random halves of the documents: their common topics, and which return."""
+"""Fits to random parts of the documents: their common topics, and which return."""
 
+import warnings
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state
 
-from .._engine._data import Source, data_of
+from .._engine._data import Source, data_of, with_weight
 from .._estimator._choices import choices_of
+from .._estimator._problems import check_rows, validated_weight
 from .._estimator._streams import names_of
 from .._utils._results import copy_fit
 from .._utils._words import N_COMPARED
 from ._merging import most_probable, unit
 
 
-def fits_to_halves(estimator, X, n_splits, random_state):
-    """Return pairs of fits to both halves of random splits of the documents.
+def fits_to_parts(estimator, X, sample_weight, n_splits, random_state):
+    """Return pairs of fits to halves of random splits, and fits to random quarters.
 
-    Rows are in random order, because starts are computed from evenly spaced ones.
+    Rows are in random order, because starts are computed from evenly spaced ones.  The
+    first fit warns for all.
     """
-    rng, most, fits = check_random_state(random_state), np.iinfo(np.int32).max, []
-    data = data_of(X, partial(check_array, accept_sparse="csr", ensure_min_samples=2))
-    for _ in range(n_splits):
-        for half in np.array_split(rng.permutation(len(data)), 2):
-            fit = clone(estimator).set_params(random_state=rng.randint(most))
-            fit._end_of_fit_checks = ()  # few documents may leave topics empty
-            fit.fit(data.rows(np.sort(half))[rng.permutation(len(half))])
-            del fit._end_of_fit_checks
-            names = names_of(X)
-            fit.state_.choices = replace(choices_of(fit), names=names)
-            if names is not None and not isinstance(X, Source):
-                fit = copy_fit(fit, {"feature_names_in_": names})
-            fits.append(fit)
-    return list(zip(fits[::2], fits[1::2], strict=True))
+    check_rows(estimator, X, sample_weight)
+    rng, most = check_random_state(random_state), np.iinfo(np.int32).max
+    numbers = [2] * n_splits + [2 * 2]
+    check = partial(check_array, accept_sparse="csr", ensure_min_samples=numbers[-1])
+    data, names = data_of(X, check), names_of(X)
+    weight, splits = validated_weight(sample_weight, data), []
+    rows = with_weight(np.arange(len(data)), weight)
+    with warnings.catch_warnings():
+        for n_parts in numbers:
+            splits.append(fits := [])
+            for part in np.array_split(rng.permutation(rows), n_parts):
+                fit = clone(estimator).set_params(random_state=rng.randint(most))
+                fit._end_of_fit_checks = ()  # few documents may leave topics empty
+                part, order = np.sort(part), rng.permutation(len(part))
+                own = None if weight is None else weight[part[order]]
+                fit.fit(data.rows(part)[order], sample_weight=own)
+                warnings.simplefilter("ignore")
+                del fit._end_of_fit_checks
+                fit.state_.choices = replace(choices_of(fit), names=names)
+                if names is not None and not isinstance(X, Source):
+                    fit = copy_fit(fit, {"feature_names_in_": names})
+                fits.append(fit)
+    return splits[:-1], splits[-1]
 
 
 def common_tokens(fits, n_times):
@@ -67,30 +81,46 @@ def common_tokens(fits, n_times):
     return total * sum(own.sum() for own in tokens) / (total.sum() * n_times)
 
 
-def recurrence(topic_word, pairs):
+def recurrence(topic_word, halves, quarters=()):
     """Return the probability that a fit to other documents has a topic.
 
     A topic returns in a fit if half of its ten most probable words are those of the
-    matched topic.  The fits of a pair share no document.  They share documents with the
-    topics, which thus return in them too often; but they are fitted to few documents,
-    so that their own topics return in each other too rarely.  The result is the mean of
-    both shares.
+    matched topic.  The expected number of these words is between two means: that of
+    fits to halves, which is too large because they share documents with the topics, and
+    that of the matched topics of halves in the other halves, which is too small because
+    halves are small.  It exceeds the second by as much, on average over the topics, as
+    halves exceed quarters, or is the mean of both without quarters.  The number is
+    normal, with the variance between fits.
+
+    Parameters
+    ----------
+    topic_word : ndarray of shape (n_topics, n_features)
+    halves : list of pairs of fits
+    quarters : list of fits
     """
     n_words = min(N_COMPARED, topic_word.shape[1])
     own, found = most_probable(topic_word, n_words), []
-    for pair in pairs:
+    for pair in halves:
         one, other = (most_probable(fit.topic_word_, n_words) for fit in pair)
         for half, rest in (one, other), (other, one):
-            match, returns = _returns(own, half, n_words)
-            again = np.append(_returns(half, rest, n_words)[1], False)
-            found += [returns, again[match]]
-    return np.mean(found, axis=0)
+            match, common = _common_words(own, half)
+            found.append((common, np.append(_common_words(half, rest)[1], 0)[match]))
+    within, between = np.mean(found, axis=0)
+    expected, difference = (within + between) / 2, (within - between).mean()
+    if quarters and difference > 0.0:
+        parts = [most_probable(fit.topic_word_, n_words) for fit in quarters]
+        common = [_common_words(*pair)[1] for pair in combinations(parts, 2)]
+        share = np.clip((between.mean() - np.mean(common)) / difference, 0.0, 1.0)
+        expected = between + share * (within - between)
+    deviation = np.sqrt(np.var(found, axis=0, ddof=1).mean())
+    least = (n_words + n_words % 2 - 1) / 2  # half of the words, less half a word
+    return ndtr((expected - least) / (deviation + np.finfo(float).eps))
 
 
-def _returns(own, other, n_words):
-    """Return the match of each topic, -1 without one, and whether it returns."""
+def _common_words(own, other):
+    """Return the match of each topic, -1 without one, and their words in common."""
     common = (own @ other.T).toarray()
     rows, columns = linear_sum_assignment(common, maximize=True)
-    match = np.full(len(common), -1)
-    match[rows] = columns
-    return match, (match >= 0) & (common[np.arange(len(match)), match] >= n_words / 2)
+    match, n_common = np.full(len(common), -1), np.zeros(len(common))
+    match[rows], n_common[rows] = columns, common[rows, columns]
+    return match, n_common
