@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._arguments import WholeNumber, check_arguments, refuse
+from .._utils._arguments import refuse
 from .._utils._constraints import WholeNumber, check_arguments
 from .._utils._typing import ArrayLike, DataLike, Int, Seed
 from ..lda._consensus import common_tokens, fits_to_parts, recurrence

@@ -43,7 +43,7 @@ from .._estimator._variants import (
 )
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
-from .._utils._arguments import WholeNumber, check_statistic
+from .._utils._arguments import check_statistic
 from .._utils._budgets import TERMS_ALONE
 from .._utils._constraints import WholeNumber
 from .._utils._docstrings import completed_by
