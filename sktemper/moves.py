@@ -359,6 +359,8 @@ class ReheatMoves(Moves):
 class MoveSequence(Moves):
     """Moves of several kinds, one after another.
 
+    If one was accepted, those before it follow once more, up to their number.
+
     Parameters
     ----------
     moves : sequence of Moves, default=()

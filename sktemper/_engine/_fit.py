@@ -310,14 +310,15 @@ def _plan_passes(training, state, n_rows, moves):
     most = numbers_of_moves(moves)
     left = state.moves.left
     left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
-    state.moves = state.moves._replace(left=left)
+    spare = tuple(map(min, state.moves.spare, most))
+    state.moves = state.moves._replace(left=left, spare=spare)
     progress = state.progress
     compares = state.start is not None and state.policies.temperature == 1.0
     compares = compares and any(most) and n_rows == progress.total_rows
     if is_finished(state) and not compares:
         progress.earlier_passes = progress.passes
         progress.planned_passes = progress.passes + training.max_iter
-        state.moves = state.moves._replace(left=most)
+        state.moves = state.moves._replace(left=most, spare=(), last_kept=0)
     if n_rows != progress.total_rows:
         progress.total_rows, progress.batches_into_pass = n_rows, 0
 
@@ -527,10 +528,9 @@ class _Fit:
         problem.workers.run_whole(commit)
         message = "plain fit from the same start: lower bound %.10g, %s"
         self.hooks.log(message, bound, "taken" if is_better else "not taken")
-        if is_better:
-            given = problem, run.policies, state, on_commit, self.training.tol
-            for move in run_moves(*given):
-                move()
+        given = problem, run.policies, state, on_commit, self.training.tol
+        for move in run_moves(*given):  # none is left unless the plain fit is better
+            move()
 
     def _plain_fits(self, problem, state):
         """Return the bound of a fit, and the better of two plain fits beside it.

@@ -319,7 +319,8 @@ class _Trials:
             if ascent is not None and ascent.n_sections == 1:
                 return self._reached(state, *given)
             return self.problem.call_with_workers(
-                lambda problem: self._on(problem)._reached(state, *given), self.rows
+                lambda problem: twin(self, problem=problem)._reached(state, *given),
+                self.rows,
             )
         except IllDefined:
             return -math.inf
@@ -352,7 +353,7 @@ class _Trials:
     def _alone(self):
         """Return trials for another thread, which share no memory of steps."""
         workers = InlineWorkers(1, self.model.stop)
-        return self._on(replace(self.problem, workers=workers, ascents=[]))
+        return twin(self, problem=replace(self.problem, workers=workers, ascents=[]))
 
     def _tried(self, policy, state, moves, best):
         """Propose a move, and fit it to a part of the rows.
@@ -413,9 +414,6 @@ class _Trials:
 
         key = (seed, number) if most < len(self.rows) else None
         return self._last_part.result(taken, key, most)
-
-    def _on(self, problem):
-        return twin(self, problem=problem)
 
     def _reached(self, state, attempt, policy, best, is_screened):
         """Fit a trial and return its lower bound, see `of`."""

@@ -157,6 +157,11 @@ class MoveProgress(NamedTuple):
     on_part : bool
         Whether an accepted move was tested on a part of the rows, and no step on all
         rows followed yet.
+    spare : tuple of int
+        Numbers of proposals that were left when phases ended.
+    last_kept : int
+        The last phase in which a proposal was accepted.  Once all phases have ended,
+        the spare proposals of those before it follow.
     """
 
     left: tuple = ()
@@ -164,21 +169,24 @@ class MoveProgress(NamedTuple):
     failed: int = 0
     refused: frozenset = frozenset()
     on_part: bool = False
+    spare: tuple = ()
+    last_kept: int = 0
+    _new_fields = "spare", "last_kept"
 
     def after(self, policy, number, proposal, kept):
-        left = list(self.left)
+        left, spare = list(self.left), list(self.spare or (0,) * len(self.left))
         left[number] -= 1
-        failed, refused = self.failed, self.refused
-        if kept:
+        failed, refused = 0, frozenset()
+        last_kept = max(self.last_kept, number * kept)
+        if not (kept or proposal is None):
+            failed, refused = self.failed + 1, self.refused | {proposal.key}
+        if proposal is None or failed >= policy.patience or not left[number]:
+            spare[number], left[number] = left[number], 0
             failed, refused = 0, frozenset()
-        elif proposal is not None:
-            failed, refused = failed + 1, refused | {proposal.key}
-        if proposal is None or failed >= policy.patience:
-            left[number] = 0
-        if not left[number]:
-            failed, refused = 0, frozenset()
+        if not any(left):
+            left[:last_kept], spare, last_kept = spare[:last_kept], (), 0
         done = tuple(left), self.n_proposed + 1, failed, refused
-        return MoveProgress(*done, self.on_part)
+        return MoveProgress(*done, self.on_part, tuple(spare), last_kept)
 
 
 @dataclass

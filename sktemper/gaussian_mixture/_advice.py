@@ -283,7 +283,8 @@ def discrete_columns(columns):
     for label, numbers in columns:
         values, counts = _counted(numbers[:: -(-len(numbers) // ENOUGH_ROWS)])
         if len(values) > 1 and not is_density(values, counts):
-            found.append(_most_frequent(label, values, counts))
+            share, value = counts.max() / counts.sum(), values[counts.argmax()]
+            found.append(f"{label} ({value:.6g} in {share:.0%} of the rows)")
     return found
 
 
@@ -291,8 +292,3 @@ def _counted(column):
     column = column.astype(np.float64)
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     return values, counts.astype(np.float64)
-
-
-def _most_frequent(name, values, counts):
-    share = counts.max() / counts.sum()
-    return f"{name} ({values[counts.argmax()]:.6g} in {share:.0%} of the rows)"

@@ -25,7 +25,6 @@ UNSEEN = Path(os.environ.get("SKTEMPER_CLUSTERS", "clusters"))
 EXCEPTIONS = {
     ("iris", "AnnealedGaussianMixture"): 8,
     ("wine", "AnnealedGaussianMixture"): 8,
-    ("g_unequal", "AnnealedGaussianMixture"): 8,
     ("olive", "AnnealedGaussianMixture"): 6,
     ("wine", "AnnealedMixedMixture"): 7,
     ("diabetes", "AnnealedMixedMixture"): 5,
