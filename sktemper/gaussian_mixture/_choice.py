@@ -25,11 +25,10 @@ from ._starts import (
 ORDER = ("full", "diag", "spherical")
 #: "full" is compared for at most this number of columns.
 MOST_COLUMNS = 150
-#: Numbers of scores that are compared for "low_rank".  The least one is chosen whose
-#: evidence is at most `MARGIN` below the highest.  Numbers below 16 are for few rows,
-#: less than this number for each score: they hide clusters that differ in shape.  Fewer
+#: Least and largest number of scores for "low_rank", and number of rows for each: fewer
+#: scores hide clusters that differ in shape, and more take rows, and are noise.  Fewer
 #: rows than for two scores are not compared, because their directions are mostly noise.
-SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
+SCORES, ROWS_PER_SCORE = (4, 16), 20
 #: "spherical" is not compared if "diag", of which it is a case, has more than this
 #: number of nats per row less than "full".  In 240 comparisons on data of the zoo, it
 #: was best only below 0.07.
@@ -80,7 +79,7 @@ def chosen_type(make_model, n_components, X, sample_weight, log, has_subspaces=T
         # "spherical" needs columns of one unit
         found["spherical"] = rows.compared("spherical", rows.clusters(rows.distinct))
     if "full" not in kinds and has_subspaces:
-        *compared, n_scores = rows.best_subspace()
+        *compared, n_scores = rows.subspace()
         found["low_rank"] = tuple(compared)
     best = max(found, key=found.get)
     least = found[best][1]
@@ -97,7 +96,7 @@ def chosen_type(make_model, n_components, X, sample_weight, log, has_subspaces=T
 def chosen_scores(make_model, n_components, X, sample_weight, log):
     """Return the number of scores of "low_rank" with the highest evidence."""
     rows = _Comparison(make_model, n_components, X, sample_weight, log)
-    *_, n_scores = rows.best_subspace()
+    *_, n_scores = rows.subspace()
     if n_scores == 0:
         raise ValueError(
             'covariance_type="low_rank" needs two columns, of which one varies: use '
@@ -157,7 +156,7 @@ class _Comparison:
         gain = gain_of_correlations(self.X, labels, self.weight)
         return gain > MARGIN * self.weight.sum()
 
-    def best_subspace(self):
+    def subspace(self):
         """Return the evidence, the number of clusters and of scores of "low_rank".
 
         The evidence is that of one Gaussian of all columns, plus the gain of a mixture
@@ -170,24 +169,22 @@ class _Comparison:
         alone = one.evidence(n_features) - total * np.log(directions.scales).sum()
         alone -= n_features
         most = min(directions.most_scores, self.n_distinct // ROWS_PER_COLUMN)
-        found, many = [], min(self.n_distinct // ROWS_PER_SCORE, 16)
-        numbers = {min(most, number) for number in SCORES if number >= many}
-        for n_scores in sorted(numbers - {0}):
-            subspace = Subspace(directions, one, n_scores)
-            model = self.make_model("low_rank", n_features, subspace)
-            try:
-                hyper = model.initial_hyper(*self._sample)
-                evidence, n_clusters = self._evidence(model, hyper, self.standard)
-            except IllDefined:
-                continue
-            gain = evidence - subspace.log_constant
-            gain -= directions.log_likelihood(n_scores, total)
-            gain = gain if n_clusters > 1 else 0.0
-            line = "low_rank with %d scores: evidence %.10g, %d clusters"
-            self.log(line, n_scores, alone + gain, n_clusters)
-            found.append((alone + gain, n_clusters, n_scores))
-        least = max(found, default=(0.0,))[0] - MARGIN * total
-        return next((item for item in found if item[0] >= least), (-np.inf, 0, 0))
+        n_scores = min(most, int(np.clip(self.n_distinct // ROWS_PER_SCORE, *SCORES)))
+        if n_scores == 0:
+            return -np.inf, 0, 0
+        subspace = Subspace(directions, one, n_scores)
+        model = self.make_model("low_rank", n_features, subspace)
+        try:
+            hyper = model.initial_hyper(*self._sample)
+            evidence, n_clusters = self._evidence(model, hyper, self.standard)
+        except IllDefined:
+            return -np.inf, 0, 0
+        if n_clusters > 1:
+            alone += evidence - subspace.log_constant
+            alone -= directions.log_likelihood(n_scores, total)
+        line = "low_rank with %d scores: evidence %.10g, %d clusters"
+        self.log(line, n_scores, alone, n_clusters)
+        return alone, n_clusters, n_scores
 
     def _evidence(self, model, hyper, clusters, least=1):
         """Return the lower bound of a mixture, and its number of clusters.
@@ -214,9 +211,9 @@ def candidates(n_samples, n_features, per_component=np.inf):
     """Return the types that are compared, other than "low_rank".
 
     Full covariances need rows for each column, and in each component for each of more
-    columns than "low_rank" has scores.
+    columns than twice the scores of "low_rank".
     """
-    own = max(per_component / ROWS_PER_COLUMN, SCORES[-1])
+    own = max(per_component / ROWS_PER_COLUMN, 2 * SCORES[-1])
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN, own)
     return ORDER if n_features <= most else ORDER[1:]
 
