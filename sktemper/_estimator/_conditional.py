@@ -1,20 +1,19 @@
 """Distributions of some columns given others, in mixtures."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
+from .._utils._arguments import columns_of
 from .._utils._linalg import tiled_matmul
-from .._utils._notices import listed
 from .._utils._typing import ArrayLike, DataLike, Float
 from .._utils._validation import checked_floats
 
 #: Bisections of a quantile, which halve the number of floating-point numbers.
 BISECTIONS = np.finfo(np.float64).bits
-BOOLEANS = bool, np.bool_
 
 
 @dataclass(frozen=True)
@@ -194,29 +193,11 @@ def conditional(self, X: DataLike, given: Sequence) -> Conditional:
 
 def _others(estimator, given):
     """Return the indices of the columns that are not given."""
-    names = estimator._names().tolist()
-    places = {name: place for place, name in enumerate(names)}
-    numbers = range(len(names))
-    if isinstance(given, str) or not np.iterable(given):
-        raise ValueError(
-            f"given must be a list of names or indices of columns, got {given!r}."
-        )
-    given = list(given)
-    if len(given) == len(names) and all(isinstance(c, BOOLEANS) for c in given):
-        given = np.flatnonzero(given).tolist()
-    for c in given:
-        is_label = isinstance(c, Hashable) and not isinstance(c, BOOLEANS)
-        if not is_label or (c not in places and c not in numbers):
-            raise ValueError(
-                "given must be a list of names or indices of columns, or a mask of "
-                f"all {len(names)} columns; {c!r} is none of these. The columns "
-                f"are [{listed(map(repr, names))}]"
-            )
-    known = {places.get(c, c) for c in given}
-    others = [place for place in numbers if place not in known]
-    if not others:
+    names = estimator._names()
+    others = np.delete(np.arange(len(names)), columns_of(given, names, "given"))
+    if not len(others):
         raise ValueError("given has all columns: leave out those to predict.")
-    return others
+    return others.tolist()
 
 
 def component_scores(self, rows):

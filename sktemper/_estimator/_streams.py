@@ -222,7 +222,7 @@ def drop_features(self: Owner, features: ArrayLike) -> Owner:
     """
     check_is_fitted(self, "state_")
     names, n_old = known_names(self), self.n_features_in_
-    columns = columns_of(features, n_old, names)
+    columns = columns_of(features, range(n_old) if names is None else names)
     if len(columns) == n_old:
         raise ValueError("drop_features would leave no column.")
     if not len(columns):

@@ -3,13 +3,17 @@
 import datetime
 import math
 import re
+from collections.abc import Hashable
 from numbers import Integral, Real
 from typing import get_args
 
 import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError
 
+from ._notices import listed
 from ._typing import Statistic
+
+BOOLEANS = bool, np.bool_
 
 
 def refuse(parameter, expected, value):
@@ -87,32 +91,26 @@ def check_scale(clip):
         )
 
 
-def columns_of(features, n_features, names=None):
-    """Return features as column indices, in increasing order.
+def columns_of(given, names, parameter="features"):
+    """Return column indices, in increasing order; raise if there is no such column.
 
-    ``features`` are names of columns, column indices, or a mask of the columns.
+    ``given`` are names or indices of columns, or a mask of all columns, whose
+    ``names``, or indices, are given.
     """
-    features = np.asarray(features)
-    if features.ndim != 1:
-        refuse("features", "a list of names or of columns", features)
-    if features.dtype.kind == "b":
-        if len(features) != n_features:
+    if isinstance(given, str) or not np.iterable(given):
+        refuse(parameter, "a list of names or indices of columns", given)
+    given, places = list(given), {name: place for place, name in enumerate(names)}
+    if len(given) == len(names) and all(isinstance(c, BOOLEANS) for c in given):
+        given = np.flatnonzero(given).tolist()
+    for c in given:
+        is_label = isinstance(c, Hashable) and not isinstance(c, BOOLEANS)
+        if not is_label or (c not in places and c not in range(len(names))):
             raise ValueError(
-                f"features has {len(features)} flags, expected {n_features}."
+                f"{parameter} must be a list of names or indices of columns, or a mask "
+                f"of all {len(names)} columns; {c!r} is none of these. The columns "
+                f"are [{listed(map(repr, names))}]"
             )
-        return np.flatnonzero(features)
-    if features.dtype.kind in "iu" or not len(features):
-        columns = np.unique(features).astype(np.intp)
-        if len(columns) and not 0 <= columns[0] <= columns[-1] < n_features:
-            raise ValueError(f"features must be columns from 0 to {n_features - 1}.")
-        return columns
-    if names is None:
-        raise ValueError("The columns have no names: features must be column indices.")
-    places = {name: place for place, name in enumerate(names)}
-    unknown = [name for name in features.tolist() if name not in places]
-    if unknown:
-        raise ValueError(f"There is no feature {unknown[0]!r}.")
-    return np.unique([places[name] for name in features.tolist()])
+    return np.unique([places.get(c, c) for c in given]).astype(np.intp)
 
 
 def half_life_of(value):

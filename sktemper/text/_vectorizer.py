@@ -346,7 +346,7 @@ class StreamingCountVectorizer(
             is_rare = self.document_frequencies_ < SHARE_OF_MIN_DF * least
             columns = np.flatnonzero(is_rare)
         else:
-            columns = columns_of(features, len(names), names)
+            columns = columns_of(features, names)
         if len(columns) == len(names):
             raise ValueError(
                 "drop_features would leave no column: features must not contain all "
