@@ -94,11 +94,20 @@ def worst_rows(scores, counts, n_births):
     return np.sort(np.argsort(scores, kind="stable")[:n_worst])
 
 
-def _cosines(a, b):
-    """Return the cosines of the columns of responsibilities, (n_a, n_b)."""
-    norms = [np.sqrt((shares**2).sum(axis=0)) for shares in (a, b)]
-    a, b = (s / np.where(n > 0, n, 1.0) for s, n in zip((a, b), norms, strict=True))
-    return a.T @ b
+def _placed(before, shares, row_weight):
+    """Return weighted responsibilities in the places of the most similar components.
+
+    The cosines of the columns of responsibilities that share a place follow, and 1 for
+    places without a component.
+    """
+    units = (np.linalg.norm(part, axis=0) for part in (before, shares))
+    one, other = (np.maximum(unit, np.finfo(float).tiny) for unit in units)
+    cosines = (before / one).T @ (shares / other)
+    places, own = linear_sum_assignment(-cosines)
+    placed, found = np.zeros_like(before), np.ones(before.shape[1])
+    placed[:, places] = row_weight[:, None] * shares[:, own]
+    found[places] = cosines[places, own]
+    return placed, found
 
 
 # -- mixtures of components that have conjugate priors ---------------------------------
@@ -704,16 +713,10 @@ class MixtureModel(NaturalModel):
         shares = (
             shares[:, used] / np.maximum(shares[:, used].sum(axis=1), 1e-300)[:, None]
         )
-        cosines = _cosines(before, shares)
-        columns, groups = linear_sum_assignment(-cosines)
-        placed = np.zeros_like(before)
-        placed[:, columns] = shares[:, groups]
-        is_new = np.zeros(self.n_components, dtype=bool)
-        is_new[columns] = cosines[columns, groups] <= SAME_COSINE
-        placed *= row_weight[:, None]
+        placed, cosines = _placed(before, shares, row_weight)
         start = self.optimum(block, placed, present_hyper)
         # the earlier priors are kept, because births distort learned priors
-        return start, present_hyper, is_new
+        return start, present_hyper, cosines <= SAME_COSINE
 
     def matched(
         self, globals_, hyper, present, present_hyper, X, row_weight
@@ -722,13 +725,9 @@ class MixtureModel(NaturalModel):
         block = self.take(X, slice(0, X.shape[0]))
         before, _ = self.shares(block, present, present_hyper)
         shares, _ = self.shares(block, globals_, hyper)
-        cosines = _cosines(before, shares)
-        rows, columns = linear_sum_assignment(-cosines)
-        shares = shares[:, columns]
-        is_same = cosines[rows, columns] > SAME_COSINE
-        shares *= row_weight[:, None]
-        is_same |= shares.sum(axis=0) < USED
-        return self.optimum(block, shares, hyper), is_same
+        placed, cosines = _placed(before, shares, row_weight)
+        is_same = (cosines > SAME_COSINE) | (placed.sum(axis=0) < USED)
+        return self.optimum(block, placed, hyper), is_same
 
     def blended(self, globals_, hyper, present, may_be_same, share) -> Any:
         """Return components with their statistics scaled to all rows of the stream.
