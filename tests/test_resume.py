@@ -60,8 +60,8 @@ def assert_usable(lda, X):
 
 def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
     lda = lda_of(warm_start=True).fit(documents)
-    assert lda.n_iter_ == 5
-    assert lda.fit(documents).n_iter_ == 5  # of the last fit, as in scikit-learn
+    assert [lda.n_iter_, lda.fit(documents).n_iter_] == [5, 5]  # as in scikit-learn
+    assert lda.state_.choices.lengths.n_rows == documents.shape[0]  # which count once
     assert lda.set_params(max_iter=2).fit(documents).n_iter_ == 2
     assert lda.n_batch_iter_ == 12 * 4
     temperatures = [SCHEDULE(t) for t in range(48)]

@@ -139,7 +139,8 @@ def inspect_counts(estimator, data, fresh):
         )
     known, these = choices_of(estimator).lengths or Lengths(), Lengths.of(data)
     if fresh or not these.lack_words(known):
-        choose(estimator, lengths=these if fresh else known + these)
+        # a fit that continues has the same documents, which count once
+        choose(estimator, lengths=these if fresh or these == known else known + these)
         return
     warn_once(
         estimator,
