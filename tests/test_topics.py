@@ -26,6 +26,7 @@ from sktemper.datasets import (
     write_counts,
 )
 from sktemper.lda import _merging
+from sktemper.lda._priors import auto_prior
 from sktemper.metrics import npmi_coherence
 
 WORDS = [f"w{v}" for v in range(60)]
@@ -152,19 +153,13 @@ def test_coherence_of_the_table(lda, counts, tmp_path):
         )
 
 
-def test_a_frame_with_a_column_named_parts_is_one_matrix(counts):
+def test_a_row_of_a_frame_is_a_document(counts):
+    """A frame with a column "parts" is one matrix."""
     frame = pandas.DataFrame(counts.toarray(), columns=["parts", *WORDS[1:]])
     lda = AnnealedLDA(4, random_state=0).fit(frame)
-    table = lda.topics(n_words=6, X=frame)
-    np.testing.assert_array_equal(
-        table["coherence"][::6], npmi_coherence(lda, counts, n_words=6)
-    )
+    coherence = lda.topics(n_words=6, X=frame)["coherence"][::6]
+    np.testing.assert_array_equal(coherence, npmi_coherence(lda, counts, n_words=6))
     assert lda.top_documents(frame, 3).shape == (12, 4)
-
-
-def test_a_row_of_a_frame_is_a_document(counts):
-    frame = pandas.DataFrame(counts.toarray(), columns=WORDS)
-    lda = AnnealedLDA(4, random_state=0).fit(frame)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         explained = lda.explain(frame.iloc[3])
@@ -244,6 +239,9 @@ def test_similar_documents(lda, counts):
         (lambda m, X: m.top_documents(X, 0), "n_documents must be at least 1"),
         (lambda m, X: m.similar_documents(X, X, 0), "n_documents must be"),
         (lambda m, X: m.explain(X[:, :9]), "9 features"),
+        (lambda m, X: m.merge_topics(5), "is more than the 4 topics"),
+        (lambda m, X: m.merge_topics(0), "n_components must be at least 1"),
+        (lambda m, X: AnnealedLDA(None).partial_fit(X), "in partial_fit, which"),
     ],
 )
 def test_tables_refuse_bad_arguments(lda, counts, call, match):
@@ -302,12 +300,6 @@ def evidence(tokens, prior):
     return answer
 
 
-def test_the_evidence_of_words():
-    tokens = np.random.default_rng(0).poisson(2.0, (4, 7)).astype(float)
-    got = _merging.Merging(tokens, np.array([[0.1]]), None).evidence
-    np.testing.assert_allclose(got, [evidence(row, 0.1) for row in tokens])
-
-
 def test_the_pair_of_most_evidence_is_merged():
     tokens = np.random.default_rng(3).poisson(3.0, (5, 9)).astype(float)
     gain = {
@@ -317,6 +309,8 @@ def test_the_pair_of_most_evidence_is_merged():
         for i in range(5)
         for j in range(i + 1, 5)
     }
+    found = _merging.Merging(tokens, np.array([[0.1]]), None).evidence
+    np.testing.assert_allclose(found, [evidence(row, 0.1) for row in tokens])
     i, j = min(gain, key=gain.get)
     groups = _merging.groups_of_topics(tokens, np.array([[0.1]]), 4)
     assert len(set(groups)) == 4 and groups[i] == groups[j]
@@ -416,15 +410,6 @@ def test_a_fit_from_more_topics_refuses_bad_parameters(counts, parameters, match
     assert not hasattr(lda, "state_")
 
 
-def test_merging_refuses_bad_arguments(lda, counts):
-    with pytest.raises(ValueError, match="is more than the 4 topics"):
-        lda.merge_topics(5)
-    with pytest.raises(ValueError, match="n_components must be at least 1"):
-        lda.merge_topics(0)
-    with pytest.raises(ValueError, match="in partial_fit, as None"):
-        AnnealedLDA(None, n_start_components=9).partial_fit(counts)
-
-
 @pytest.mark.every(11)
 @pytest.mark.parametrize("n_start", [5, 20])
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 5])
@@ -521,6 +506,8 @@ SEEDS = {"games": ["game", "player"], "mail": ["mail", "imap", "smtp"]}
 def test_seeded_topics_keep_their_words_and_others_are_free(debian):
     X, words = debian
     prior = seeded_prior(words, SEEDS, X, 15)
+    in_parts = seeded_prior(words, SEEDS, [X[:1000], X[1000:]], 15)
+    np.testing.assert_array_equal(in_parts, prior)
     assert (prior[2:] == 0.1).all()
     seeded, free = (
         AnnealedLDA(15, topic_word_prior=eta, random_state=0, max_iter=5).fit(X)
@@ -564,14 +551,6 @@ def test_bad_seeds_are_refused(debian):
         seeded_prior(words, SEEDS, X, 3, strength=np.inf)
 
 
-def test_seeds_in_data_in_parts(debian):
-    X, words = debian
-    np.testing.assert_array_equal(
-        seeded_prior(words, SEEDS, [X[:1000], X[1000:]], 3),
-        seeded_prior(words, SEEDS, X, 3),
-    )
-
-
 def test_the_context_of_seeds():
     """The context has words that are at least twice as frequent beside a seed."""
     X = np.array([[3, 4, 1, 0], [0, 1, 1, 9], [0, 0, 2, 20]])
@@ -598,8 +577,6 @@ def test_the_prior_by_the_length_of_documents(counts, dense):
     np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
     lda.partial_fit(X[40:60])
     np.testing.assert_allclose(lda.doc_topic_prior_, np.full(20, expected))
-    again = pickle.loads(pickle.dumps(lda))
-    np.testing.assert_array_equal(again.transform(X), lda.transform(X))
     weights = np.ones(150)
     weights[100:] = 0
     lda = clone(lda).partial_fit(X, sample_weight=weights)
@@ -610,15 +587,7 @@ def test_the_prior_by_the_length_of_documents(counts, dense):
         merged.doc_topic_prior_, np.full(4, min(0.05, 5 * expected))
     )
     merged.partial_fit(X)
-
-
-@pytest.mark.parametrize("factor, prior", [(1e-4, 1e-3), (100, 0.05)])
-def test_the_bounds_of_the_prior_by_length(counts, factor, prior):
-    lda = AnnealedLDA(5, doc_topic_prior="auto", random_state=0, max_iter=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        lda.partial_fit(counts * factor)
-    np.testing.assert_array_equal(lda.doc_topic_prior_, np.full(5, prior))
+    assert auto_prior(counts * 1e-4, 5) == 1e-3 and auto_prior(counts * 100, 5) == 0.05
 
 
 def test_a_prior_for_predictions():
