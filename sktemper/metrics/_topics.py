@@ -365,7 +365,7 @@ def match_components(
         Indices such that ``components_b[permutation]`` has the order of
         ``components_a``.
     similarities : ndarray of shape (n_components_a,)
-        Similarity of each pair; the mean measures how stable the components are.
+        Similarity of each pair; the mean measures how alike the fits are.
 
     Raises
     ------

@@ -132,7 +132,7 @@ def case(name):
         return functools.partial(public(name), scores), {"X_test": rows("X_test")}
     is_lda = "covariates" in parameters(name) or owner == "TemperedLDA"
     is_lda |= name in ("word_contrasts", "topic_report", "cluster_words")
-    is_lda |= owner == "TopicPrevalenceDisplay"
+    is_lda |= name == "topic_consensus" or owner == "TopicPrevalenceDisplay"
     model, X = ("lda", words()) if is_lda else ("mixture", answers())
     if "." not in name or "Display" in owner:
         function = public(name)
