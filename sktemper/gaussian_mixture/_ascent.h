@@ -62,22 +62,18 @@ static double *divide_section(ascent_block *b, double *end)
     b->sums = room_for(&end, K * D);
     b->second = room_for(&end, b->n_matrices * b->stored);
     b->vector = room_for(&end, 2 * D);
-    if (b->freedom_of_scales) {
+    if (b->freedom_of_scales || b->starts) {
         b->squares = room_for(&end, ASCENT_ROWS * K);
         b->scales = room_for(&end, ASCENT_ROWS * K);
         b->scaled_shares = room_for(&end, ASCENT_ROWS * K);
         b->log_rates = room_for(&end, ASCENT_ROWS * K);
     }
     if (b->starts) {
-        const intptr_t triangle = b->most_missing * (b->most_missing + 1) / 2;
-        b->roots = room_for(&end, b->n_matrices * b->n_factors);
         b->precisions = room_for(&end, b->n_matrices * b->n_factors);
-        b->completed = room_for(&end, MOMENT_ROWS * K * D);
-        b->covariances = room_for(&end, b->is_full ? MOMENT_ROWS * K * triangle : 0);
-        b->distances = room_for(&end, MOMENT_ROWS * K * 2);
-        b->gapped = room_for(&end, MOMENT_ROWS * K);
-        b->lanes = room_for(&end, 2 * triangle_entries(D) + 4 * (D + 4) * (SIMD_BYTES / 8));
-        b->filled = room_for(&end, (MOMENT_ROWS + D) * 3 * (D + SIMD_BYTES));
+        b->completed = room_for(&end, ASCENT_ROWS * K * D);
+        b->covariances = room_for(&end, ASCENT_ROWS * K * b->most_pairs);
+        b->lanes = room_for(&end, 2 * triangle_entries(D) + 4 * vector_entries(D));
+        b->filled = room_for(&end, ASCENT_ROWS * D);
     }
     b->few_constants = room_for(&end, K);
     b->few = room_for(&end, K);
@@ -359,7 +355,7 @@ static void end_statistics(const ascent_block *b, double power)
         mean_count += b->scaled[k] / K;
     if (b->is_common)
         for (intptr_t e = 0; e < b->stored; e++)
-            b->second[e] = power * b->total[1 + D + e] / K;
+            b->second[e] = (b->starts ? 1 : power) * b->total[1 + D + e] / K;
     for (intptr_t k = 0; k < b->n_matrices; k++)
         add_noise(b, b->is_common ? mean_count : b->scaled[k], b->second + k * b->stored);
 }
@@ -1013,7 +1009,7 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
     return 0;
 }
 
-#include "_gapped_steps.h"
+#include "_gaps.h"
 
 /* Computes the local step of a section of the samples, which several threads may do: statistics,
  * unless `only_bound`, and the bound.  Returns 0, or -1 if `stop` is set. */
@@ -1039,10 +1035,10 @@ LOOP int NAME(gaussian_ascent_section)(const ascent_block *ascent, intptr_t sect
             excluded = b->constants[k];
     memset(b->bound, 0, (size_t)(b->vector - b->bound) * sizeof(double));
     if (b->starts)
-        NAME(begin_gaps)(b);
+        begin_gaps(b);
     for (intptr_t first = begin; b->starts && first < end; first += MOMENT_ROWS) {
         const intptr_t n = end - first < MOMENT_ROWS ? end - first : MOMENT_ROWS;
-        if (NAME(gapped_step)(b, first, n))
+        if (gapped_step(b, first, n))
             return -1;
         for (intptr_t i = first; i < first + n; i++)
             *b->bound += (b->row_weight ? b->row_weight[i] : 1) * b->row_bounds[i];
@@ -1097,6 +1093,45 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
     b->scratch = 0;
     const double *end = divide_room(b);
     return (end - (double *)0) + (b->steps.n_sections - 1) * (end - b->bound);
+}
+
+/* Completes samples with gaps given components, whose usual form the caller sets.  Writes squared
+ * distances and log determinants, (2, n_components, n_samples), and completed samples minus the mean
+ * of the last component, (n_features, n_samples).  `noise` of the shape of the samples, or NULL,
+ * draws missing values.  Unless `shares`, (n_components, n_samples), are NULL, the sums of 1, x and
+ * second moments are added to `sums`. */
+LOOP int NAME(gaussian_gaps)(ascent_block *b, const double *shares, const double *noise,
+                             double *distances, double *shifts, double *sums)
+{
+    const intptr_t K = b->n_components, D = b->n_features, size = b->n_samples;
+    const usual_form given = b->now;
+    divide_room(b);
+    b->now = given;
+    b->only_bound = !shares;
+    b->counts = sums;
+    b->sums = sums + K;
+    b->second = b->sums + K * D;
+    b->total = b->second - 1 - D;
+    begin_gaps(b);
+    for (intptr_t first = 0; first < size; first += MOMENT_ROWS) {
+        const intptr_t n = size - first < MOMENT_ROWS ? size - first : MOMENT_ROWS;
+        const size_t n_bytes = (size_t)n * sizeof(double);
+        if (complete_samples(b, first, n, noise))
+            return -1;
+        for (intptr_t d = 0; d < D; d++)
+            memcpy(shifts + d * size + first, b->completed + ((K - 1) * D + d) * ASCENT_ROWS,
+                   n_bytes);
+        for (intptr_t k = 0; k < K; k++) {
+            double *to = distances + k * size + first, *own = b->scaled_shares + k * ASCENT_ROWS;
+            memcpy(to, b->squares + k * ASCENT_ROWS, n_bytes);
+            memcpy(to + K * size, b->log_rates + k * ASCENT_ROWS, n_bytes);
+            if (shares)
+                memcpy(own, shares + k * size + first, n_bytes);
+        }
+        if (shares)
+            add_completed(b, first, n, 1);
+    }
+    return 0;
 }
 
 /* Learns the priors from statistics in `components`, of components with `counts` rows.  Returns

@@ -62,27 +62,6 @@ typedef struct {
     double *out;                         /* (n_components, n_moments) */
 } moments_block;
 
-/* Input and output of `complete_rows`: rows with missing values given one component.  They are
- * sorted by the number of missing values. */
-typedef struct {
-    intptr_t n_rows, n_features;
-    const double *rows;                  /* (n_rows, n_features), any numbers in gaps */
-    const intptr_t *starts;              /* (n_rows + 1,), of each row in `columns` */
-    const intptr_t *columns;             /* of the gaps of a row, the last one first */
-    const double *mean;                  /* (n_features,) */
-    const double *precision, *root;      /* L, and R or NULL: a lower triangle, L = R^T R */
-    const double *noise;                 /* (n_rows, n_features) of draws, or NULL */
-    const double *weight;                /* (n_rows,), or NULL: nothing is added */
-    const volatile int *stop;
-    double *scratch;
-    /* out */
-    double *shifts;                      /* (n_rows, n_features), completed rows - mean */
-    intptr_t stride;                     /* 0: each row overwrites that before it */
-    double *covariances;                 /* (n_rows, stride), lower triangles, or NULL */
-    double *second;                      /* += weighted covariances, in the order of moments */
-    double *squares, *log_determinants;  /* |R shift|^2 and log |L_mm|, unless no `root` */
-} gapped_block;
-
 /* Number of samples of a block of an ascent. */
 #define ASCENT_ROWS 512
 /* Initial degrees of freedom of learned priors minus their lower limit, and the range of this
@@ -122,8 +101,8 @@ typedef struct {
     const double *prior_mean;            /* (n_features,), about the origin */
     const double *added;                 /* `reg_covar` of each stored variance */
     int is_noisy;                        /* whether densities have this variance, too */
-    const intptr_t *starts, *columns;    /* of gaps, see `gapped_block`, or NULL: then */
-    intptr_t most_missing;               /* samples are in float64 about the origin */
+    const intptr_t *starts, *columns;    /* of gaps, see `GappedRows.gaps`, or NULL: then */
+    intptr_t most_pairs;                 /* samples are in float64 about the origin */
     double concentration;
     /* in and out */
     double *weights;                     /* (n_components,) or (n_components, 2) */
@@ -148,8 +127,7 @@ typedef struct {
     double *halves, *values, *more, *scatter, *inverse, *rows, *dets, *matrices, *vector, *lanes;
     /* of mixtures whose samples have scales, see `_scales.h`; otherwise, `scaled` is `counts` */
     double *scaled, *squares, *scales, *scaled_shares, *log_rates, *of_scales, *learned_scales;
-    /* of mixtures whose samples have gaps, see `_gapped_steps.h` */
-    double *roots, *precisions, *completed, *covariances, *distances, *gapped, *filled;
+    double *precisions, *completed, *covariances, *filled; /* see `_gaps.h` */
     double *used, *few_constants, *few, *factors, *scores, *moments;
     void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;
     const double *powers;                /* of the local step, and whether it has no statistics */

@@ -1,136 +1,207 @@
-/* Rows with missing values given a Gaussian component, in float64; `_gaps.py` has the formulas.
- * The rows of the lanes have the same number of missing values, so that all lanes take the same
- * way, and the bits of a row do not depend on the others. */
-#define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
-
-/* This part is compiled once, because it does not depend on REAL. */
+/* Samples with gaps, in float64 about the origin: MOMENT_ROWS of them at a time are completed given
+ * each component.  `_gaps.py` has the formulas.  Samples of the same number of gaps, which are
+ * sorted, stand in GAP_LANES lanes, so that all lanes take the same way and the bits of a sample
+ * do not depend on the others.  Arrays of samples have the shape (n_components, ASCENT_ROWS), and completed samples
+ * have (n_components, n_features, ASCENT_ROWS). */
 #ifndef SKTEMPER_GAPS_H
 #define SKTEMPER_GAPS_H
-/* Number of rows of a matrix that are multiplied together. */
-enum { TOGETHER = 4 };
 
-/* y = matrix x, for a lower triangle if `is_lower`; y has room for TOGETHER more entries. */
+enum { GAP_LANES = SIMD_BYTES / sizeof(double) };
+
+/* y = matrix x in all lanes, or for a lower triangle; writes whole groups of TILE entries. */
 static void multiply_lanes(intptr_t d, int is_lower, const double *matrix, const double *x,
                            double *y)
 {
-    const gaussian_vector zero = {0};
-    for (intptr_t part = 0; part < PARTS; part++)
-        for (intptr_t i = 0; i < d; i += TOGETHER) {
-            const intptr_t end = is_lower && i + TOGETHER < d ? i + TOGETHER : d;
-            const double *rows[TOGETHER];
-            gaussian_vector sums[TOGETHER];
-            for (int r = 0; r < TOGETHER; r++) {
-                rows[r] = matrix + (i + r < d ? i + r : d - 1) * d;
-                sums[r] = zero;
-            }
-            for (intptr_t j = 0; j < end; j++) {
-                const gaussian_vector own = ((const gaussian_vector *)x)[j * PARTS + part];
-                UNROLLED
-                for (int r = 0; r < TOGETHER; r++)
-                    sums[r] = sums[r] + rows[r][j] * own;
-            }
-            for (int r = 0; r < TOGETHER; r++)
-                ((gaussian_vector *)y)[(i + r) * PARTS + part] = sums[r];
-        }
+    for (intptr_t at = 0; at < d * PARTS; at += TILE) {
+        const intptr_t i = at / TILE / PARTS * TILE, part = at / TILE % PARTS;
+        const gaussian_vector *own = (const gaussian_vector *)x + part, zero = {0};
+        gaussian_vector sums[TILE];
+        for (int r = 0; r < TILE; r++)
+            sums[r] = zero;
+        for (intptr_t j = 0; j < (is_lower && i + TILE < d ? i + TILE : d); j++)
+            UNROLLED
+            for (int r = 0; r < TILE; r++)
+                sums[r] = sums[r] + matrix[(i + r < d ? i + r : d - 1) * d + j] * own[j * PARTS];
+        for (int r = 0; r < TILE; r++)
+            ((gaussian_vector *)y)[(i + r) * PARTS + part] = sums[r];
+    }
 }
 
-/* second += factor * covariance for n missing values: packed upper rows, and a lower triangle of
- * the last column first. */
-static inline void add_pairs(intptr_t n, intptr_t d, const intptr_t *gaps, double factor,
-                             const double *restrict covariance, double *restrict second)
+/* Computes the expected precisions. */
+static void begin_gaps(const ascent_block *b)
 {
-    for (intptr_t i = 0; i < n; i++) {
-        double *restrict to = second + gaps[i] * (2 * d - gaps[i] - 1) / 2;
-        for (intptr_t j = 0; j <= i; j++)
-            to[gaps[j]] += factor * *covariance++;
+    const intptr_t D = b->n_features, size = b->n_factors;
+    memset(b->precisions, 0, (size_t)(b->n_matrices * size) * sizeof(double));
+    for (intptr_t k = 0; k < b->n_matrices; k++) {
+        const double *factors = b->now.factors + k * size, nu = b->now.freedom[k];
+        double *own = b->precisions + k * size;
+        if (b->is_full)
+            add_scale(b, nu, factors, own);
+        for (intptr_t i = 0; i < D; i++)
+            for (intptr_t j = 0; j < i && b->is_full; j++)
+                own[j * D + i] = own[i * D + j];
+        for (intptr_t d = 0; d < D && !b->is_full; d++)
+            own[d] = nu * (factors[d] * factors[d]);
     }
+}
+
+/* Completes n samples of the same number of gaps, from sample i on, or draws their missing values
+ * with `noise`; `at` is the first of their places.  If a precision of missing values is
+ * not positive definite, its log determinant is NAN. */
+static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr_t n, intptr_t at,
+                           const double *noise)
+{
+    const intptr_t D = b->n_features, n_missing = b->starts[i + 1] - b->starts[i];
+    const double *mean = b->now.means + k * D, *precision = b->precisions + k * b->step;
+    double *a = b->lanes, *c = a + triangle_entries(D), *v = c + triangle_entries(D);
+    double *inverse = v + vector_entries(D), *x = inverse + vector_entries(D);
+    double *y = x + vector_entries(D), logs[GAP_LANES], squares[GAP_LANES] = {0};
+    double *shifts = b->completed + k * D * ASCENT_ROWS + at;
+    const intptr_t *gaps[GAP_LANES];
+    for (intptr_t lane = 0; lane < GAP_LANES; lane++) { /* the last lanes repeat a sample */
+        const intptr_t own = i + (lane < n ? lane : n - 1);
+        gaps[lane] = b->columns + b->starts[own];
+        for (intptr_t d = 0; d < D; d++)
+            x[d * GAP_LANES + lane] = ((const double *)b->samples)[own * D + d] - mean[d];
+        for (intptr_t j = 0; j < n_missing; j++)
+            x[gaps[lane][j] * GAP_LANES + lane] = 0;
+    }
+    multiply_lanes(D, 0, precision, x, y);
+    for (intptr_t lane = 0; lane < GAP_LANES; lane++)
+        for (intptr_t j = 0; j < n_missing; j++) {
+            const double *row = precision + gaps[lane][j] * D;
+            v[j * GAP_LANES + lane] = y[gaps[lane][j] * GAP_LANES + lane];
+            for (intptr_t l = 0; l <= j; l++)
+                a[element_place(j, l) + lane] = row[gaps[lane][l]];
+        }
+    solve_lanes(n_missing, n, b->only_bound, a, c, v, inverse, logs);
+    for (intptr_t lane = 0; lane < n; lane++) {
+        double *covariance = b->covariances + (k * ASCENT_ROWS + at + lane) * b->most_pairs;
+        for (intptr_t j = 0; j < n_missing; j++) {
+            double moved = -v[j * GAP_LANES + lane];
+            for (intptr_t l = j; noise && l < n_missing; l++)
+                moved += c[element_place(l, j) + lane] * noise[(i + lane) * D + gaps[lane][l]];
+            x[gaps[lane][j] * GAP_LANES + lane] = moved;
+            for (intptr_t l = 0; l <= j && !b->only_bound; l++)
+                *covariance++ = a[element_place(j, l) + lane];
+        }
+    }
+    multiply_lanes(D, 1, b->now.factors + k * b->step, x, y);
+    for (intptr_t d = 0; d < D; d++) {
+        for (intptr_t lane = 0; lane < GAP_LANES; lane++)
+            squares[lane] += y[d * GAP_LANES + lane] * y[d * GAP_LANES + lane];
+        memcpy(shifts + d * ASCENT_ROWS, x + d * GAP_LANES, (size_t)n * sizeof(double));
+    }
+    for (intptr_t lane = 0; lane < n; lane++) {
+        b->log_rates[k * ASCENT_ROWS + at + lane] = logs[lane];
+        b->squares[k * ASCENT_ROWS + at + lane] = b->now.freedom[k] * squares[lane];
+    }
+}
+
+/* Completes n samples, from sample `first` on, if columns are independent. */
+static void complete_columns(const ascent_block *b, intptr_t k, intptr_t first, intptr_t n,
+                             const double *noise)
+{
+    const intptr_t D = b->n_features;
+    const double *rows = (const double *)b->samples + first * D;
+    double *restrict squares = b->squares + k * ASCENT_ROWS;
+    double *restrict logs = b->log_rates + k * ASCENT_ROWS;
+    memset(squares, 0, (size_t)n * sizeof(double));
+    memset(logs, 0, (size_t)n * sizeof(double));
+    for (intptr_t d = 0; d < D; d++) {
+        const double mean = b->now.means[k * D + d], precision = b->precisions[k * D + d];
+        const double log_precision = log(precision), width = sqrt(1 / precision);
+        double *restrict shifts = b->completed + (k * D + d) * ASCENT_ROWS;
+        for (intptr_t i = 0; i < n; i++) {
+            const double x = rows[i * D + d], known = x == x ? x - mean : 0;
+            squares[i] += known * known * precision;
+            logs[i] += x == x ? 0 : log_precision;
+            shifts[i] = noise && x != x ? noise[(first + i) * D + d] * width : known;
+        }
+    }
+}
+
+/* Completes n samples given each component; returns -1 if `stop` is set. */
+static int complete_samples(const ascent_block *b, intptr_t first, intptr_t n,
+                            const double *noise)
+{
+    const intptr_t *starts = b->starts + first;
+    for (intptr_t k = 0; k < b->n_components; k++) {
+        if (!b->is_full)
+            complete_columns(b, k, first, n, noise);
+        for (intptr_t i = 0, n_lanes = 1; i < n && b->is_full; i += n_lanes, n_lanes = 1) {
+            if (*b->steps.stop)
+                return -1;
+            while (n_lanes < GAP_LANES && i + n_lanes < n
+                   && starts[i + n_lanes + 1] - starts[i + n_lanes] == starts[i + 1] - starts[i])
+                n_lanes++;
+            complete_lanes(b, k, first + i, n_lanes, i, noise);
+        }
+    }
+    return *b->steps.stop ? -1 : 0;
+}
+
+/* Adds the expected moments of n completed samples, times their shares, to the statistics. */
+static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, double power)
+{
+    const intptr_t D = b->n_features, part = b->stored < D ? D : 1;
+    for (intptr_t k = 0; k < b->n_components; k++) {
+        const double *mean = b->now.means + k * D, *precision = b->precisions + k * b->step;
+        double *restrict y = b->completed + k * D * ASCENT_ROWS, *restrict weighted = b->filled;
+        double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
+        double *second = b->is_common ? b->total + 1 + D : b->second + k * b->stored, *to = second;
+        for (intptr_t i = 0; i < n; i++) {
+            const intptr_t *gap = b->columns + b->starts[first + i], *before = gap;
+            const intptr_t *end = b->columns + b->starts[first + i + 1];
+            const double *covariance = b->covariances + (k * ASCENT_ROWS + i) * b->most_pairs;
+            shares[i] *= power * (b->row_weight ? b->row_weight[first + i] : 1);
+            b->counts[k] += shares[i];
+            for (; gap < end && !b->is_full; gap++)
+                second[part > 1 ? 0 : *gap] += shares[i] / precision[*gap] / (double)part;
+            for (; gap < end; gap++)
+                for (const intptr_t *other = before; other <= gap; other++)
+                    second[*gap * (2 * D - *gap - 1) / 2 + *other] += shares[i] * *covariance++;
+        }
+        for (intptr_t d = 0; d < D; d++) {
+            double sum = 0;
+            VECTORISE_REDUCTION(+ : sum)
+            for (intptr_t i = 0; i < n; i++) {
+                y[d * ASCENT_ROWS + i] += mean[d];
+                weighted[d * ASCENT_ROWS + i] = shares[i] * y[d * ASCENT_ROWS + i];
+                sum += weighted[d * ASCENT_ROWS + i];
+            }
+            b->sums[k * D + d] += sum;
+        }
+        for (intptr_t d = 0; d < D; d++)
+            for (intptr_t c = d; c < (b->is_full ? D : d + 1); c++) {
+                double sum = 0;
+                VECTORISE_REDUCTION(+ : sum)
+                for (intptr_t i = 0; i < n; i++)
+                    sum += weighted[d * ASCENT_ROWS + i] * y[c * ASCENT_ROWS + i];
+                *to += sum / (double)part;
+                to += part == 1;
+            }
+    }
+}
+
+/* The local step of n samples; returns -1 if `stop` is set. */
+static int gapped_step(const ascent_block *b, intptr_t first, intptr_t n)
+{
+    double top[ASCENT_ROWS];
+    if (complete_samples(b, first, n, 0))
+        return -1;
+    for (intptr_t k = 0; k < b->n_components; k++) {
+        double *logs = b->scaled_shares + k * ASCENT_ROWS;
+        for (intptr_t i = 0; i < n; i++) {
+            const double n_missing = (double)(b->starts[first + i + 1] - b->starts[first + i]);
+            const double squares = b->squares[k * ASCENT_ROWS + i] + b->log_rates[k * ASCENT_ROWS + i];
+            logs[i] = b->powers[2] * (b->constants[k] + 0.5 * (LOG_TWO_PI * n_missing - squares));
+            top[i] = k == 0 || logs[i] > top[i] ? logs[i] : top[i];
+        }
+    }
+    shares_of_logs(b, n, top, b->row_bounds + first);
+    if (!b->only_bound)
+        add_completed(b, first, n, b->powers[1]);
+    return 0;
 }
 #endif
-
-/* Completes rows, see `gapped_block`.  Returns the number of rows for which the precision of the
- * missing values is not positive definite, or -1 if `stop` is set. */
-LOOP intptr_t NAME(complete_rows)(const gapped_block *block)
-{
-    const intptr_t D = block->n_features, *starts = block->starts;
-    const double *mean = block->mean, *precision = block->precision;
-    double *a = block->scratch, *b = a + triangle_entries(D);
-    double *v = b + triangle_entries(D), *inverse = v + vector_entries(D);
-    double *x = inverse + vector_entries(D), *y = x + D * LANES;
-    intptr_t n_indefinite = 0, n_lanes = 0;
-    for (intptr_t first = 0; first < block->n_rows; first += n_lanes) {
-        const intptr_t left = block->n_rows - first;
-        const intptr_t n_missing = starts[first + 1] - starts[first];
-        const double *rows[LANES];
-        double *shifts[LANES], logs[LANES] = {0}, squares[LANES] = {0};
-        if (*block->stop)
-            return -1;
-        n_lanes = 1;
-        while (n_lanes < LANES && n_lanes < left
-               && starts[first + n_lanes + 1] - starts[first + n_lanes] == n_missing)
-            n_lanes++;
-        for (intptr_t lane = 0; lane < LANES; lane++) { /* the last lanes repeat a row */
-            const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
-            rows[lane] = block->rows + row * D;
-            shifts[lane] = block->shifts + row * D;
-        }
-        into_lanes_f64(D, rows, x);
-        for (intptr_t d = 0; d < D; d++)
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                x[d * LANES + lane] -= mean[d];
-        for (intptr_t lane = 0; lane < LANES; lane++) {
-            const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
-            const intptr_t *gaps = block->columns + starts[row];
-            for (intptr_t i = 0; i < n_missing; i++) {
-                double *to = a + lane + tile_place(i / TILE, 0) + i % TILE * TILE * LANES;
-                const double *own = precision + gaps[i] * D;
-                x[gaps[i] * LANES + lane] = 0;
-                for (intptr_t j = 0; j <= i; j += TILE, to += TILE * TILE * LANES)
-                    for (intptr_t c = 0; c < TILE && j + c <= i; c++)
-                        to[c * LANES] = own[gaps[j + c]];
-            }
-        }
-        if (n_missing > 0) {
-            multiply_lanes(D, 0, precision, x, y);
-            for (intptr_t lane = 0; lane < LANES; lane++) {
-                const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
-                for (intptr_t i = 0; i < n_missing; i++)
-                    v[i * LANES + lane] =
-                        y[block->columns[starts[row] + i] * LANES + lane];
-            }
-            n_indefinite += solve_lanes(n_missing, n_lanes, !block->covariances, a, b, v,
-                                        inverse, logs);
-        }
-        for (intptr_t lane = 0; lane < n_lanes; lane++) {
-            const intptr_t *gaps = block->columns + starts[first + lane];
-            const double *noise = block->noise ? block->noise + (first + lane) * D : 0;
-            for (intptr_t i = 0; i < n_missing; i++) {
-                double moved = -v[i * LANES + lane];
-                for (intptr_t j = i; noise && j < n_missing; j++)
-                    moved += b[element_place(j, i) + lane] * noise[gaps[j]];
-                x[gaps[i] * LANES + lane] = moved;
-            }
-            double *own = block->covariances + (first + lane) * block->stride, *to = own;
-            for (intptr_t i = 0; block->covariances && i < n_missing; i++)
-                for (intptr_t j = 0; j <= i; j++)
-                    *to++ = a[element_place(i, j) + lane];
-            if (block->weight)
-                add_pairs(n_missing, D, gaps, block->weight[first + lane], own,
-                          block->second);
-        }
-        for (intptr_t lane = n_lanes; lane < LANES; lane++) /* the same row again */
-            for (intptr_t d = 0; d < D; d++)
-                x[d * LANES + lane] = x[d * LANES + n_lanes - 1];
-        from_lanes_f64(D, x, shifts);
-        if (!block->root)
-            continue;
-        multiply_lanes(D, 1, block->root, x, y);
-        for (intptr_t d = 0; d < D; d++)
-            for (intptr_t lane = 0; lane < LANES; lane++)
-                squares[lane] += y[d * LANES + lane] * y[d * LANES + lane];
-        memcpy(block->squares + first, squares, (size_t)n_lanes * sizeof(double));
-        memcpy(block->log_determinants + first, logs, (size_t)n_lanes * sizeof(double));
-    }
-    return n_indefinite;
-}
-
-#undef LANES

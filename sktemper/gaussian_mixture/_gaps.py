@@ -24,7 +24,6 @@ from .._families._counts import log_rising
 from .._families._family import ONCE
 from .._families._mixture import drawn_components, softmax
 from .._families._normal_wishart import ILL_DEFINED, LOG_2_PI
-from .._utils._linalg import tiled_matmul
 from . import _kernels
 from ._family import GaussianFamily, TiedFamily
 
@@ -79,12 +78,12 @@ class GappedRows:
         """Gaps of the sorted rows, as kernels need them.
 
         They are the starts of the rows, (n_rows + 1,), the columns of the missing
-        values of each row, the last one first, and the largest number of a row.
+        values of each row, the last one first, and the largest number of pairs of them.
         """
         columns = np.nonzero(self.missing[self.order, ::-1])[1]
         columns = np.append(self.shape[1] - 1 - columns, 0)  # never empty
-        n_missing = self.n_missing[self.order]
-        return np.append(0, np.cumsum(n_missing)), columns, int(n_missing[-1])
+        n_missing, most = self.n_missing[self.order], int(self.n_missing.max())
+        return np.append(0, np.cumsum(n_missing)), columns, most * (most + 1) // 2
 
     @functools.cached_property
     def divided(self):
@@ -117,64 +116,60 @@ def merged(block, of_gapped, of_complete):
     return out
 
 
-def completed(
-    rows, gaps, mean, precision, root=None, noise=None, weight=None, stop=None
-):
-    """Complete rows, which are sorted by `GappedRows.order`, given a component.
+def completed(block, rows, covariance, usual, shares=None, noise=None, stop=None):
+    """Complete rows given each component.
 
     Parameters
     ----------
+    block : GappedRows
     rows : ndarray of shape (n_rows, n_features)
-        Rows in the coordinates of the mean, with any numbers for missing values.
-    gaps : tuple
-        See `GappedRows.gaps`.
-    mean : ndarray of shape (n_features,)
-    precision : ndarray of shape (n_features, n_features)
-        Expected precision of the component, L.
-    root : ndarray of shape (n_features, n_features) or None
-        The lower triangle R with R^T R = L, for ``found``.
+        Rows in the coordinates of the means, with any numbers for missing values.
+    covariance : Covariance
+    usual : tuple of ndarray
+        Means, degrees of freedom and factors of the components, see `Usual`.
+    shares : ndarray of shape (n_rows, n_components) or None
+        Weights of the rows, for the sums.
     noise : ndarray of shape (n_rows, n_features) or None
         Standard normal draws, to draw missing values.
-    weight : ndarray of shape (n_rows,) or None
-        Weights of the rows, for ``second``.
     stop : ndarray of shape (1,), int, or None
 
     Returns
     -------
-    shifts : ndarray of shape (n_rows, n_features)
-        Completed rows minus the mean.
-    found : ndarray of shape (2, n_rows)
+    squares, log_determinants : ndarray of shape (n_rows, n_components)
         Squared distances, and log |L_mm|.
-    second : ndarray of shape (n_features * (n_features + 1) / 2,)
-        Weighted sums of the conditional covariances of x_i and x_j, i <= j.
+    shifts : ndarray of shape (n_rows, n_features)
+        Completed rows minus the mean of the last component.
+    sums : ndarray of shape (n_components, 1 + n_features)
+        Expected sums of 1 and x, weighted by the shares.
+    second : ndarray of shape (n_matrices, n_kept)
+        Sums of second moments, as the covariance type keeps them.
     """
-    stop = np.zeros(1, dtype=np.intc) if stop is None else stop
-    D = len(mean)
-    out = np.empty(rows.shape), np.zeros((2, len(rows))), np.zeros(D * (D + 1) // 2)
-    given = rows, gaps, mean, precision, root, noise, weight, stop
-    if _kernels.complete_rows(*given, *out):
+    (K, D), order = usual[0].shape, block.order
+    means, freedom, factors = usual
+    freedom = np.array(np.broadcast_to(freedom, K), dtype=np.float64)
+    if shares is not None:
+        shares = np.array(shares[order].T, dtype=np.float64, order="C")
+    distances, shifts = np.empty((2, K, len(rows))), np.empty((D, len(rows)))
+    sums = np.zeros(
+        K * (1 + D) + (1 if covariance.is_common else K) * covariance.n_kept
+    )
+    _kernels.complete_rows(
+        rows[order],
+        block.gaps,
+        (covariance.kinds[0], np.ravel(means), freedom, np.ravel(factors)),
+        shares,
+        None if noise is None else noise[order],
+        np.zeros(1, dtype=np.intc) if stop is None else stop,
+        distances,
+        shifts,
+        sums,
+    )
+    if np.isnan(distances[1]).any():
         raise IllDefined(ILL_DEFINED)
-    return out
-
-
-def moments_given(block, rows, means, precisions, shares, stop=None):
-    """Return the sums of 1, x and x_i x_j, i <= j, (n_components, n_moments).
-
-    They are expected sums given each component, weighted by ``shares``, an ndarray of
-    shape (n_rows, n_components).  See `completed` for the other parameters; those of
-    all components are given.
-    """
-    rows, gaps = rows[block.order], block.gaps
-    shares = np.array(shares[block.order].T, dtype=np.float64, order="C")
-    sums = []
-    for mean, precision, own in zip(means, precisions, shares, strict=True):
-        given = rows, gaps, mean, precision, None, None, own, stop
-        shifts, _, second = completed(*given)
-        values = shifts + mean
-        weighted = own[:, None] * values
-        second += (weighted.T @ values)[np.triu_indices(len(mean))]
-        sums.append(np.concatenate([[own.sum()], weighted.sum(axis=0), second]))
-    return np.stack(sums)
+    back, (counts, first, second) = np.argsort(order), np.split(sums, [K, K * (1 + D)])
+    squares, logs = np.ascontiguousarray(np.swapaxes(distances, 1, 2)[:, back])
+    sums = np.column_stack([counts, first.reshape(K, D)])
+    return squares, logs, shifts.T[back], sums, second.reshape(-1, covariance.n_kept)
 
 
 # -- gaussian components of rows with missing values -----------------------------------
@@ -201,7 +196,7 @@ class WithGaps:
         return joined(block, known, lambda own: self._log_likelihoods(own, tables))
 
     def _log_likelihoods(self, block, tables):
-        squares, log_determinants = self._distances(block, tables.usual)
+        squares, log_determinants, *_ = self._completed(block, tables.usual)
         constants = tables.constants + 0.5 * LOG_2_PI * block.n_missing[:, None]
         return constants - 0.5 * (squares + log_determinants)
 
@@ -224,9 +219,9 @@ class WithGaps:
         """Return log densities of marginals of multivariate Student-t distributions."""
         n_missing, width = block.n_missing[:, None], self.law.width
         n_observed = self.n_features - n_missing
-        squares, log_determinants = self._distances(block, usual)
-        # Log determinants are those of the scale matrix.  `_distances` uses nu times
-        # this matrix.
+        squares, log_determinants, *_ = self._completed(block, usual)
+        # Log determinants are those of the scale matrix.  `_completed` uses nu
+        # times this matrix.
         logs = usual.log_determinants - log_determinants + n_missing * np.log(nu)
         freedom = 2.0 * self.law.exponent(nu) - self.n_features
         exponent = 0.5 * (freedom + n_observed)
@@ -251,73 +246,16 @@ class WithGaps:
             return super().statistics(block, shares, factors, tables)
         complete, rows, gapped, own = block.divided
         shares = shares * factors[:, None]
-        function = self._sums_of_squares
-        if self.covariance.products:
-            function = self._sums_of_products
-        sums = self._of_sums(function(own, shares[gapped], tables.usual))
+        *_, sums, second = self._completed(own, tables.usual, shares[gapped])
+        found = self._of_sums(sums, second)
         if not len(complete):
-            return sums
+            return found
         known = super().statistics(rows, shares[complete])
-        return tuple(one + other for one, other in zip(known, sums, strict=True))
+        return tuple(one + other for one, other in zip(known, found, strict=True))
 
-    def _of_sums(self, sums):
-        return sums[:, 0], self.counted(self._natural_order(sums))
-
-    # -- distances and sums ------------------------------------------------------------
-    def _distances(self, block, usual):
-        """Return squared distances of completed rows, and log |L_mm|.
-
-        Both are ndarrays of shape (n_rows, n_components).
-        """
-        shape = len(block), len(usual.means)
-        squares, log_determinants = np.empty(shape), np.zeros(shape)
-        if not self.covariance.products:
-            rows, precisions = block.shift(self.origin), self._variances(usual) ** -1.0
-            known = (~block.missing).astype(np.float64)
-            for k, precision in enumerate(precisions):
-                moved = (rows - usual.means[k]) * known
-                squares[:, k] = tiled_matmul(moved * moved, precision[:, None])[:, 0]
-            return squares, tiled_matmul(1.0 - known, np.log(precisions).T)
-        rows, roots, precisions = self._given(block, usual)
-        rows = rows[block.order]
-        for k, given in enumerate(zip(usual.means, precisions, roots, strict=True)):
-            _, found, _ = completed(rows, block.gaps, *given, stop=self.stop)
-            squares[block.order, k], log_determinants[block.order, k] = found
-        return squares, log_determinants
-
-    def _sums_of_products(self, block, shares, usual):
-        """Return the sums of 1, x and x_i x_j, i <= j, (n_components, n_moments)."""
-        rows, _, precisions = self._given(block, usual)
-        return moments_given(block, rows, usual.means, precisions, shares, self.stop)
-
-    def _sums_of_squares(self, block, shares, usual):
-        """Return the sums of 1, x and x^2, (n_components, n_moments)."""
-        D = self.n_features
-        filled = np.where(block.missing, self.origin, block.rows)
-        sums = self._sums(filled, shares, ONCE, 1 + 2 * D)
-        n_missing = shares.T.astype(np.float64) @ block.missing
-        sums[:, 1 : 1 + D] += n_missing * usual.means
-        squares = usual.means**2 + self._variances(usual)
-        sums[:, 1 + D :] += n_missing * squares
-        return sums
-
-    def _given(self, block, usual):
-        """Return rows about the origin, and roots and precisions of the components."""
-        roots = self._roots(usual)
-        precisions = np.swapaxes(roots, 1, 2) @ roots
-        return block.rows.astype(np.float64) - self.origin, roots, precisions
-
-    def _variances(self, usual):
-        """Return the inverse of the diagonal expected precision of each component."""
-        freedom = np.broadcast_to(usual.freedom, usual.precision.shape)
-        return 1.0 / (usual.factors**2 * freedom[:, None])
-
-    def _roots(self, usual):
-        """Return the lower triangle R with R^T R = L for each component."""
-        K = len(usual.means)
-        freedom = np.broadcast_to(usual.freedom, (K,))
-        factors = np.broadcast_to(usual.factors, (K, *usual.factors.shape[-2:]))
-        return np.sqrt(freedom)[:, None, None] * factors
+    def _of_sums(self, sums, second):
+        counts = sums[:, 0]
+        return counts, self.counted(np.hstack([sums, second, counts[:, None]]))
 
     # -- completed rows ----------------------------------------------------------------
     def completed(self, block, shares, tables):
@@ -341,20 +279,19 @@ class WithGaps:
             out += share[:, None] * (self.origin + rows)
         return np.where(block.missing, out, block.rows)
 
+    def _completed(self, block, usual, shares=None, noise=None):
+        """Return the results of `completed`."""
+        rows = block.rows.astype(np.float64) - self.origin
+        usual = usual.means, usual.freedom, usual.factors
+        return completed(block, rows, self.covariance, usual, shares, noise, self.stop)
+
     def _filled(self, block, usual, noise=None):
         """Return rows about the origin, completed given the only component.
 
         Missing values are expected ones, or drawn with ``noise`` of shape (n_rows,
         n_features), draws of a standard normal distribution.
         """
-        if not self.covariance.products:
-            spread = 0.0 if noise is None else noise * np.sqrt(self._variances(usual))
-            return usual.means + spread
-        rows, _, precisions = self._given(block, usual)
-        noise = None if noise is None else noise[block.order]
-        given = usual.means[0], precisions[0], None, noise, None, self.stop
-        rows[block.order] = completed(rows[block.order], block.gaps, *given)[0]
-        return usual.means + rows
+        return usual.means + self._completed(block, usual, noise=noise)[2]
 
     def drawn(self, block, shares, tables, seed):
         """Return rows whose missing values are drawn given the observed values.
@@ -388,6 +325,5 @@ class GaussianWithGaps(WithGaps, GaussianFamily):
 class TiedWithGaps(WithGaps, TiedFamily):
     """Gaussian components that share a covariance; values may be missing."""
 
-    def _of_sums(self, sums):
-        first = 1 + self.n_features
-        return self._shared(sums[:, :first], sums[:, first:].mean(axis=0))
+    def _of_sums(self, sums, second):
+        return self._shared(sums, second[0] / self.n_components)

@@ -8,7 +8,7 @@ compiled for each instruction set.
 import numpy as np
 
 from sktemper._contract import Stopped
-from sktemper._simd.special import aligned, lanes_scratch
+from sktemper._simd.special import aligned
 
 from cython cimport floating
 
@@ -155,50 +155,6 @@ def weighted_moments(
         raise Stopped
 
 
-def complete_rows(
-    const double[:, ::1] rows,
-    tuple gaps,
-    const double[::1] mean,
-    const double[:, ::1] precision,
-    const double[:, ::1] root,
-    const double[:, ::1] noise,
-    const double[::1] weight,
-    const int[::1] stop,
-    double[:, ::1] shifts,
-    double[:, ::1] found,
-    double[::1] second,
-):
-    """Complete rows with missing values given a component; see `gapped_block`.
-
-    For ``gaps`` see `GappedRows.gaps`.  ``found`` are squares and log determinants, (2,
-    n_rows).  ``root``, ``noise`` and ``weight`` may be None.  Returns whether the
-    component is ill-defined.
-    """
-    cdef gapped_block block
-    cdef intptr_t n_bad
-    cdef const intptr_t[::1] starts, columns
-    starts, columns, most = gaps
-    block.n_rows, block.n_features = rows.shape[0], rows.shape[1]
-    if not block.n_rows:
-        return False
-    size = lanes_scratch(block.n_features, 4, 0)
-    cdef double[::1] scratch = aligned(np.empty, size, np.float64)
-    cdef double[::1] triangle = np.empty(most * (most + 1) // 2 + 1)
-    block.rows, block.starts, block.columns = &rows[0, 0], &starts[0], &columns[0]
-    block.mean, block.precision, block.shifts = &mean[0], &precision[0, 0], &shifts[0, 0]
-    block.root = NULL if root is None else &root[0, 0]
-    block.noise = NULL if noise is None else &noise[0, 0]
-    block.weight = NULL if weight is None else &weight[0]
-    block.squares, block.log_determinants = &found[0, 0], &found[1, 0]
-    block.covariances, block.stride = NULL if weight is None else &triangle[0], 0
-    block.second, block.stop, block.scratch = &second[0], &stop[0], &scratch[0]
-    with nogil:
-        n_bad = SIMD.complete_rows_f64(&block)
-    if n_bad < 0:
-        raise Stopped
-    return n_bad > 0
-
-
 #: Initial degrees of freedom of learned priors minus their lower limit, and their range.
 FREE_DEGREES_AND_RANGE = FREE_DEGREES, LEAST_FREE, MOST_FREE
 #: Range of degrees of freedom of scales, and largest factor of a step of Newton's method.
@@ -212,7 +168,7 @@ cdef take_scratch(ascent_block *block, intptr_t n_sections=1, tuple gaps=None):
     cdef const intptr_t[::1] starts, columns
     block.starts = block.columns = NULL
     if gaps is not None:
-        starts, columns, block.most_missing = gaps
+        starts, columns, block.most_pairs = gaps
         block.starts, block.columns = &starts[0], &columns[0]
     block.steps.n_sections = n_sections
     size = SIMD.gaussian_ascent_size_f64(block)
@@ -281,6 +237,43 @@ def ascent(
     with nogil:
         status = run_gaussian_ascent(floating is float, &block)
     return results_of(status, &block.steps)
+
+
+def complete_rows(
+    const double[:, ::1] rows,
+    tuple gaps,
+    tuple usual,
+    const double[:, ::1] shares,
+    const double[:, ::1] noise,
+    const int[::1] stop,
+    double[:, :, ::1] distances,
+    double[:, ::1] shifts,
+    double[::1] sums,
+):
+    """Complete rows with gaps given components; see the loop `gaussian_gaps`.
+
+    ``usual`` are the number of the covariance type, means, degrees of freedom and
+    factors.  ``shares`` and ``noise`` may be None.
+    """
+    cdef ascent_block block
+    cdef double[::1] means, freedom, factors
+    cdef int status
+    block.kind, means, freedom, factors = usual
+    block.n_samples, block.n_features = rows.shape[0], rows.shape[1]
+    block.n_components, block.law = freedom.shape[0], 0
+    block.samples, block.row_weight, block.steps.stop = &rows[0, 0], NULL, &stop[0]
+    block.freedom_of_scales = NULL
+    kept = take_scratch(&block, 1, gaps)
+    block.now.means, block.now.freedom = &means[0], &freedom[0]
+    block.now.factors = &factors[0]
+    cdef const double *given = NULL if shares is None else &shares[0, 0]
+    cdef const double *draws = NULL if noise is None else &noise[0, 0]
+    with nogil:
+        status = SIMD.gaussian_gaps_f64(
+            &block, given, draws, &distances[0, 0, 0], &shifts[0, 0], &sums[0]
+        )
+    if status:
+        raise Stopped
 
 
 def learn_priors(

@@ -3,8 +3,6 @@
  * are computed, so that no digits are lost for samples far from the origin. */
 #include "sktemper/_families/wishart.h"
 
-#include "_gaps.h"
-
 #include "_panels.h"
 
 /* total += p^2 for p = F z, for the rows i to i + 3 of the triangle F. */

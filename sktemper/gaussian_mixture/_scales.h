@@ -7,6 +7,27 @@ static double log_gamma_constant(double freedom)
     return 0.5 * freedom * log(0.5 * freedom) - ascent_log_gamma(0.5 * freedom);
 }
 
+/* Replaces log densities of n samples, of which `top` are the largest, by shares. */
+static void shares_of_logs(const ascent_block *b, intptr_t n, const double *restrict top,
+                           double *restrict bounds)
+{
+    const intptr_t K = b->n_components;
+    double sums[ASCENT_ROWS] = {0};
+    for (intptr_t k = 0; k < K; k++) {
+        double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
+        VECTORISE
+        for (intptr_t i = 0; i < n; i++) {
+            shares[i] = exp_f64(shares[i] - top[i]);
+            sums[i] += shares[i];
+        }
+    }
+    for (intptr_t i = 0; i < n; i++)
+        bounds[i] = top[i] + log(sums[i]);
+    for (intptr_t k = 0; k < K; k++)
+        for (intptr_t i = 0; i < n; i++)
+            b->scaled_shares[k * ASCENT_ROWS + i] /= sums[i];
+}
+
 /* Computes posteriors of the components and of the scales of n samples, from `squares`: shares,
  * scales E u, and bounds. */
 static void scaled_shares(const ascent_block *b, const double *powers, intptr_t n,
@@ -14,9 +35,9 @@ static void scaled_shares(const ascent_block *b, const double *powers, intptr_t 
 {
     const intptr_t K = b->n_components;
     const double D = (double)b->n_features, prior = powers[0], power = powers[2];
-    double top[ASCENT_ROWS], sums[ASCENT_ROWS];
+    double top[ASCENT_ROWS];
     for (intptr_t i = 0; i < n; i++)
-        top[i] = -HUGE_VAL, sums[i] = 0;
+        top[i] = -HUGE_VAL;
     for (intptr_t k = 0; k < K; k++) {
         const double freedom = b->freedom_of_scales[k];
         const double shape = 0.5 * (prior * (freedom - 2) + 2 + power * D);
@@ -36,19 +57,7 @@ static void scaled_shares(const ascent_block *b, const double *powers, intptr_t 
             top[i] = shares[i] > top[i] ? shares[i] : top[i];
         }
     }
-    for (intptr_t k = 0; k < K; k++) {
-        double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
-        VECTORISE
-        for (intptr_t i = 0; i < n; i++) {
-            shares[i] = exp_f64(shares[i] - top[i]);
-            sums[i] += shares[i];
-        }
-    }
-    for (intptr_t i = 0; i < n; i++)
-        bounds[i] = top[i] + log(sums[i]);
-    for (intptr_t k = 0; k < K; k++)
-        for (intptr_t i = 0; i < n; i++)
-            b->scaled_shares[k * ASCENT_ROWS + i] /= sums[i];
+    shares_of_logs(b, n, top, bounds);
 }
 
 /* Parts of the local bound that depend on degrees of freedom, without the term of a sample. */

@@ -23,7 +23,7 @@ from .._utils._budgets import (
 )
 from .._utils._validation import ROUNDING, check_variances, checked_floats
 from . import _kernels
-from ._gaps import GappedRows, block_of, completed, has_gaps, moments_given
+from ._gaps import GappedRows, block_of, completed, has_gaps
 
 # -- the units of columns --------------------------------------------------------------
 #: Number of rows that are enough for the spreads of columns, for the comparison of
@@ -445,26 +445,20 @@ def _fit_gaussian(X, weight, mean, variances):
     parts = list(gen_batches(len(X), ROWS_AT_ONCE))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
-    ridge, upper = ROUNDING * np.eye(len(units)), np.triu_indices(len(units))
+    kind, ridge = COVARIANCES["full"](len(units)), ROUNDING * np.eye(len(units))
     for _ in range(STEPS):
-        precision = _inverse(covariance + ridge)
-        sums = np.zeros(1 + len(mean) + len(upper[0]))
-        for part, block in zip(parts, blocks, strict=True):
-            own = weight[part, None]
-            sums += moments_given(block, block.rows, mean[None], precision, own)[0]
-        mean, second = sums[1 : 1 + len(mean)] / total, np.empty_like(covariance)
-        second[upper] = second.T[upper] = sums[1 + len(mean) :]
+        given = kind, (mean[None], 1.0, kind.factors((covariance + ridge)[None])[0])
+        own = [
+            completed(block, block.rows, *given, weight[part, None])[3:]
+            for part, block in zip(parts, blocks, strict=True)
+        ]
+        (sums,), (second,) = map(sum, zip(*own, strict=True))
+        mean, second = sums[1:] / total, kind.unpacked(second)
         before, covariance = covariance, second / total - np.outer(mean, mean)
         if np.abs(covariance - before).max() < TOL:
             break
     covariance *= total / (total - 1.0) if total > 1 else 1.0
     return origin + units * mean, covariance * np.outer(units, units)
-
-
-def _inverse(covariance):
-    """Return the inverse of a covariance, (1, n_features, n_features)."""
-    roots, _ = COVARIANCES["full"](len(covariance)).factors(covariance[None])
-    return np.swapaxes(roots, 1, 2) @ roots
 
 
 def impute(X, weight, is_full, default=None):
@@ -486,12 +480,11 @@ def impute(X, weight, is_full, default=None):
         return out
     units = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
     scaled = covariance / np.outer(units, units) + ROUNDING * np.eye(len(units))
-    precision = _inverse(scaled)
+    kind, centre = COVARIANCES["full"](len(units)), np.zeros((1, len(units)))
+    given = kind, (centre, 1.0, kind.factors(scaled[None])[0])
     for part in gen_batches(len(X), ROWS_AT_ONCE):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
         if isinstance(block, GappedRows):
-            rows = (block.rows - mean) / units
-            given = rows[block.order], block.gaps, np.zeros(len(mean)), precision[0]
-            rows[block.order] = completed(*given)[0]
+            rows = completed(block, (block.rows - mean) / units, *given)[2]
             out[part] = np.where(block.missing, mean + units * rows, block.rows)
     return out
