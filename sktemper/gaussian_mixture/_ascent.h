@@ -1036,13 +1036,9 @@ LOOP int NAME(gaussian_ascent_section)(const ascent_block *ascent, intptr_t sect
     memset(b->bound, 0, (size_t)(b->vector - b->bound) * sizeof(double));
     if (b->starts)
         begin_gaps(b);
-    for (intptr_t first = begin; b->starts && first < end; first += MOMENT_ROWS) {
-        const intptr_t n = end - first < MOMENT_ROWS ? end - first : MOMENT_ROWS;
-        if (gapped_step(b, first, n))
+    for (intptr_t first = begin; b->starts && first < end; first += MOMENT_ROWS)
+        if (gapped_step(b, first, end - first < MOMENT_ROWS ? end - first : MOMENT_ROWS))
             return -1;
-        for (intptr_t i = first; i < first + n; i++)
-            *b->bound += (b->row_weight ? b->row_weight[i] : 1) * b->row_bounds[i];
-    }
     if (b->starts)
         return 0;
     n_few = NAME(select_components)(b, least);
@@ -1096,12 +1092,11 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
 }
 
 /* Completes samples with gaps given components, whose usual form the caller sets.  Writes squared
- * distances and log determinants, (2, n_components, n_samples), and completed samples minus the mean
- * of the last component, (n_features, n_samples).  `noise` of the shape of the samples, or NULL,
- * draws missing values.  Unless `shares`, (n_components, n_samples), are NULL, the sums of 1, x and
- * second moments are added to `sums`. */
+ * distances and log determinants, (2, n_samples, n_components).  `noise` of the shape of the samples,
+ * or NULL, draws missing values.  Unless `shares`, (n_samples, n_components), are NULL, completed
+ * samples times their shares are added to `rows`, and their moments to `sums`. */
 LOOP int NAME(gaussian_gaps)(ascent_block *b, const double *shares, const double *noise,
-                             double *distances, double *shifts, double *sums)
+                             double *distances, double *rows, double *sums)
 {
     const intptr_t K = b->n_components, D = b->n_features, size = b->n_samples;
     const usual_form given = b->now;
@@ -1115,21 +1110,17 @@ LOOP int NAME(gaussian_gaps)(ascent_block *b, const double *shares, const double
     begin_gaps(b);
     for (intptr_t first = 0; first < size; first += MOMENT_ROWS) {
         const intptr_t n = size - first < MOMENT_ROWS ? size - first : MOMENT_ROWS;
-        const size_t n_bytes = (size_t)n * sizeof(double);
         if (complete_samples(b, first, n, noise))
             return -1;
-        for (intptr_t d = 0; d < D; d++)
-            memcpy(shifts + d * size + first, b->completed + ((K - 1) * D + d) * ASCENT_ROWS,
-                   n_bytes);
-        for (intptr_t k = 0; k < K; k++) {
-            double *to = distances + k * size + first, *own = b->scaled_shares + k * ASCENT_ROWS;
-            memcpy(to, b->squares + k * ASCENT_ROWS, n_bytes);
-            memcpy(to + K * size, b->log_rates + k * ASCENT_ROWS, n_bytes);
-            if (shares)
-                memcpy(own, shares + k * size + first, n_bytes);
-        }
+        for (intptr_t k = 0; k < K; k++)
+            for (intptr_t i = 0, at = k * ASCENT_ROWS; i < n; i++, at++) {
+                const intptr_t to = b->order[first + i] * K + k;
+                distances[to] = b->squares[at];
+                distances[size * K + to] = b->log_rates[at];
+                b->scaled_shares[at] = shares ? shares[to] : 0;
+            }
         if (shares)
-            add_completed(b, first, n, 1);
+            add_completed(b, first, n, 1, rows);
     }
     return 0;
 }

@@ -60,9 +60,10 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
     const intptr_t *gaps[GAP_LANES];
     for (intptr_t lane = 0; lane < GAP_LANES; lane++) { /* the last lanes repeat a sample */
         const intptr_t own = i + (lane < n ? lane : n - 1);
+        const double *row = (const double *)b->samples + b->order[own] * D;
         gaps[lane] = b->columns + b->starts[own];
         for (intptr_t d = 0; d < D; d++)
-            x[d * GAP_LANES + lane] = ((const double *)b->samples)[own * D + d] - mean[d];
+            x[d * GAP_LANES + lane] = row[d] - mean[d];
         for (intptr_t j = 0; j < n_missing; j++)
             x[gaps[lane][j] * GAP_LANES + lane] = 0;
     }
@@ -80,7 +81,7 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
         for (intptr_t j = 0; j < n_missing; j++) {
             double moved = -v[j * GAP_LANES + lane];
             for (intptr_t l = j; noise && l < n_missing; l++)
-                moved += c[element_place(l, j) + lane] * noise[(i + lane) * D + gaps[lane][l]];
+                moved += c[element_place(l, j) + lane] * noise[b->order[i + lane] * D + gaps[lane][l]];
             x[gaps[lane][j] * GAP_LANES + lane] = moved;
             for (intptr_t l = 0; l <= j && !b->only_bound; l++)
                 *covariance++ = a[element_place(j, l) + lane];
@@ -103,7 +104,7 @@ static void complete_columns(const ascent_block *b, intptr_t k, intptr_t first, 
                              const double *noise)
 {
     const intptr_t D = b->n_features;
-    const double *rows = (const double *)b->samples + first * D;
+    const double *rows = b->samples;
     double *restrict squares = b->squares + k * ASCENT_ROWS;
     double *restrict logs = b->log_rates + k * ASCENT_ROWS;
     memset(squares, 0, (size_t)n * sizeof(double));
@@ -113,10 +114,11 @@ static void complete_columns(const ascent_block *b, intptr_t k, intptr_t first, 
         const double log_precision = log(precision), width = sqrt(1 / precision);
         double *restrict shifts = b->completed + (k * D + d) * ASCENT_ROWS;
         for (intptr_t i = 0; i < n; i++) {
-            const double x = rows[i * D + d], known = x == x ? x - mean : 0;
+            const intptr_t at = b->order[first + i] * D + d;
+            const double x = rows[at], known = x == x ? x - mean : 0;
             squares[i] += known * known * precision;
             logs[i] += x == x ? 0 : log_precision;
-            shifts[i] = noise && x != x ? noise[(first + i) * D + d] * width : known;
+            shifts[i] = noise && x != x ? noise[at] * width : known;
         }
     }
 }
@@ -141,8 +143,10 @@ static int complete_samples(const ascent_block *b, intptr_t first, intptr_t n,
     return *b->steps.stop ? -1 : 0;
 }
 
-/* Adds the expected moments of n completed samples, times their shares, to the statistics. */
-static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, double power)
+/* Adds n completed samples, times their shares, to `rows` unless NULL, and their expected moments to
+ * the statistics. */
+static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, double power,
+                          double *rows)
 {
     const intptr_t D = b->n_features, part = b->stored < D ? D : 1;
     for (intptr_t k = 0; k < b->n_components; k++) {
@@ -154,7 +158,7 @@ static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, dou
             const intptr_t *gap = b->columns + b->starts[first + i], *before = gap;
             const intptr_t *end = b->columns + b->starts[first + i + 1];
             const double *covariance = b->covariances + (k * ASCENT_ROWS + i) * b->most_pairs;
-            shares[i] *= power * (b->row_weight ? b->row_weight[first + i] : 1);
+            shares[i] *= power * (b->row_weight ? b->row_weight[b->order[first + i]] : 1);
             b->counts[k] += shares[i];
             for (; gap < end && !b->is_full; gap++)
                 second[part > 1 ? 0 : *gap] += shares[i] / precision[*gap] / (double)part;
@@ -171,6 +175,8 @@ static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, dou
                 sum += weighted[d * ASCENT_ROWS + i];
             }
             b->sums[k * D + d] += sum;
+            for (intptr_t i = 0; rows && i < n; i++)
+                rows[b->order[first + i] * D + d] += weighted[d * ASCENT_ROWS + i];
         }
         for (intptr_t d = 0; d < D; d++)
             for (intptr_t c = d; c < (b->is_full ? D : d + 1); c++) {
@@ -187,7 +193,7 @@ static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, dou
 /* The local step of n samples; returns -1 if `stop` is set. */
 static int gapped_step(const ascent_block *b, intptr_t first, intptr_t n)
 {
-    double top[ASCENT_ROWS];
+    double top[ASCENT_ROWS], bounds[ASCENT_ROWS];
     if (complete_samples(b, first, n, 0))
         return -1;
     for (intptr_t k = 0; k < b->n_components; k++) {
@@ -199,9 +205,14 @@ static int gapped_step(const ascent_block *b, intptr_t first, intptr_t n)
             top[i] = k == 0 || logs[i] > top[i] ? logs[i] : top[i];
         }
     }
-    shares_of_logs(b, n, top, b->row_bounds + first);
+    shares_of_logs(b, n, top, bounds);
+    for (intptr_t i = 0; i < n; i++) {
+        const intptr_t row = b->order[first + i];
+        b->row_bounds[row] = bounds[i];
+        *b->bound += (b->row_weight ? b->row_weight[row] : 1) * bounds[i];
+    }
     if (!b->only_bound)
-        add_completed(b, first, n, b->powers[1]);
+        add_completed(b, first, n, b->powers[1], 0);
     return 0;
 }
 #endif

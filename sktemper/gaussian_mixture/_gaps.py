@@ -69,21 +69,18 @@ class GappedRows:
         return self.missing.sum(axis=1)
 
     @functools.cached_property
-    def order(self):
-        """Indices of the rows, by the number of missing values."""
-        return np.argsort(self.n_missing, kind="stable")
-
-    @functools.cached_property
     def gaps(self):
-        """Gaps of the sorted rows, as kernels need them.
+        """Missing values, as kernels need them.
 
-        They are the starts of the rows, (n_rows + 1,), the columns of the missing
-        values of each row, the last one first, and the largest number of pairs of them.
+        They are the indices of the rows, sorted by the number of missing values; the
+        starts of the sorted rows, (n_rows + 1,), in the columns of missing values, of
+        which a row has the last one first; and the largest number of pairs of a row.
         """
-        columns = np.nonzero(self.missing[self.order, ::-1])[1]
+        order = np.argsort(self.n_missing, kind="stable")
+        columns = np.nonzero(self.missing[order, ::-1])[1]
         columns = np.append(self.shape[1] - 1 - columns, 0)  # never empty
-        n_missing, most = self.n_missing[self.order], int(self.n_missing.max())
-        return np.append(0, np.cumsum(n_missing)), columns, most * (most + 1) // 2
+        starts, most = np.cumsum(self.n_missing[order]), int(self.n_missing.max())
+        return order, np.append(0, starts), columns, most * (most + 1) // 2
 
     @functools.cached_property
     def divided(self):
@@ -94,9 +91,9 @@ class GappedRows:
         gapped = np.flatnonzero(self.n_missing)
         return complete, self.rows[complete], gapped, GappedRows(self.rows[gapped])
 
-    def shift(self, origin):
-        """Return rows minus an origin in float64, with 0 for missing values."""
-        return np.where(self.missing, 0.0, self.rows - origin)
+    def about(self, origin):
+        """Return rows minus an origin in float64."""
+        return self.rows.astype(np.float64) - origin
 
 
 def joined(block, of_complete, of_gapped):
@@ -123,53 +120,48 @@ def completed(block, rows, covariance, usual, shares=None, noise=None, stop=None
     ----------
     block : GappedRows
     rows : ndarray of shape (n_rows, n_features)
-        Rows in the coordinates of the means, with any numbers for missing values.
+        Rows in the coordinates of the means, with NaN for missing values.
     covariance : Covariance
     usual : tuple of ndarray
         Means, degrees of freedom and factors of the components, see `Usual`.
     shares : ndarray of shape (n_rows, n_components) or None
-        Weights of the rows, for the sums.
+        Weights of the rows, for the last three results.
     noise : ndarray of shape (n_rows, n_features) or None
         Standard normal draws, to draw missing values.
     stop : ndarray of shape (1,), int, or None
 
     Returns
     -------
-    squares, log_determinants : ndarray of shape (n_rows, n_components)
+    distances : ndarray of shape (2, n_rows, n_components)
         Squared distances, and log |L_mm|.
-    shifts : ndarray of shape (n_rows, n_features)
-        Completed rows minus the mean of the last component.
+    filled : ndarray of shape (n_rows, n_features)
+        Sum of the rows completed given each component, multiplied by their shares.
     sums : ndarray of shape (n_components, 1 + n_features)
         Expected sums of 1 and x, weighted by the shares.
     second : ndarray of shape (n_matrices, n_kept)
         Sums of second moments, as the covariance type keeps them.
     """
-    (K, D), order = usual[0].shape, block.order
     means, freedom, factors = usual
+    (K, D), n_matrices = means.shape, 1 if covariance.is_common else len(means)
     freedom = np.array(np.broadcast_to(freedom, K), dtype=np.float64)
-    if shares is not None:
-        shares = np.array(shares[order].T, dtype=np.float64, order="C")
-    distances, shifts = np.empty((2, K, len(rows))), np.empty((D, len(rows)))
-    sums = np.zeros(
-        K * (1 + D) + (1 if covariance.is_common else K) * covariance.n_kept
-    )
+    distances, filled = np.empty((2, len(rows), K)), np.zeros(rows.shape)
+    sums = np.zeros(K * (1 + D) + n_matrices * covariance.n_kept)
     _kernels.complete_rows(
-        rows[order],
+        rows,
         block.gaps,
         (covariance.kinds[0], np.ravel(means), freedom, np.ravel(factors)),
-        shares,
-        None if noise is None else noise[order],
+        None if shares is None else np.array(shares, dtype=np.float64, order="C"),
+        noise,
         np.zeros(1, dtype=np.intc) if stop is None else stop,
         distances,
-        shifts,
+        filled,
         sums,
     )
     if np.isnan(distances[1]).any():
         raise IllDefined(ILL_DEFINED)
-    back, (counts, first, second) = np.argsort(order), np.split(sums, [K, K * (1 + D)])
-    squares, logs = np.ascontiguousarray(np.swapaxes(distances, 1, 2)[:, back])
+    counts, first, second = np.split(sums, [K, K * (1 + D)])
     sums = np.column_stack([counts, first.reshape(K, D)])
-    return squares, logs, shifts.T[back], sums, second.reshape(-1, covariance.n_kept)
+    return distances, filled, sums, second.reshape(n_matrices, -1)
 
 
 # -- gaussian components of rows with missing values -----------------------------------
@@ -196,7 +188,7 @@ class WithGaps:
         return joined(block, known, lambda own: self._log_likelihoods(own, tables))
 
     def _log_likelihoods(self, block, tables):
-        squares, log_determinants, *_ = self._completed(block, tables.usual)
+        (squares, log_determinants), *_ = self._completed(block, tables.usual)
         constants = tables.constants + 0.5 * LOG_2_PI * block.n_missing[:, None]
         return constants - 0.5 * (squares + log_determinants)
 
@@ -219,7 +211,7 @@ class WithGaps:
         """Return log densities of marginals of multivariate Student-t distributions."""
         n_missing, width = block.n_missing[:, None], self.law.width
         n_observed = self.n_features - n_missing
-        squares, log_determinants, *_ = self._completed(block, usual)
+        (squares, log_determinants), *_ = self._completed(block, usual)
         # Log determinants are those of the scale matrix.  `_completed` uses nu
         # times this matrix.
         logs = usual.log_determinants - log_determinants + n_missing * np.log(nu)
@@ -230,7 +222,7 @@ class WithGaps:
         return logs - exponent * np.log1p(squares / (width * nu * spread))
 
     def _product(self, block, usual, nu, spread):
-        rows, known = block.shift(self.origin), ~block.missing
+        rows, known = block.about(self.origin), ~block.missing
         out = np.empty((len(block), len(nu)))
         factors = self.covariance.each(usual.factors)
         for k in range(len(nu)):
@@ -273,49 +265,28 @@ class WithGaps:
         rows : ndarray of shape (n_rows, n_features)
             In float64.
         """
-        usual, out = tables.usual, np.zeros(block.shape)
-        for k, share in enumerate(shares.T):
-            rows = self._filled(block, self._only(usual, k))
-            out += share[:, None] * (self.origin + rows)
-        return np.where(block.missing, out, block.rows)
+        rows = self._completed(block, tables.usual, shares)[1]
+        return np.where(block.missing, rows + self.origin, block.rows)
 
     def _completed(self, block, usual, shares=None, noise=None):
         """Return the results of `completed`."""
-        rows = block.rows.astype(np.float64) - self.origin
-        usual = usual.means, usual.freedom, usual.factors
+        rows, usual = (
+            block.about(self.origin),
+            (usual.means, usual.freedom, usual.factors),
+        )
         return completed(block, rows, self.covariance, usual, shares, noise, self.stop)
-
-    def _filled(self, block, usual, noise=None):
-        """Return rows about the origin, completed given the only component.
-
-        Missing values are expected ones, or drawn with ``noise`` of shape (n_rows,
-        n_features), draws of a standard normal distribution.
-        """
-        return usual.means + self._completed(block, usual, noise=noise)[2]
 
     def drawn(self, block, shares, tables, seed):
         """Return rows whose missing values are drawn given the observed values.
 
         The component of each row is drawn according to the responsibilities.
         """
-        random, usual = np.random.default_rng(seed), tables.usual
-        labels = drawn_components(shares, random)
-        noise, out = random.normal(size=block.shape), np.empty(block.shape)
-        for k in np.unique(labels).tolist():
-            rows, one = np.flatnonzero(labels == k), self._only(usual, k)
-            own = GappedRows(block.rows[rows])
-            values = self._filled(own, one, noise[rows]) + self.origin
-            out[rows] = np.where(own.missing, values, own.rows)
-        return np.ascontiguousarray(out, dtype=self.dtype)
-
-    def _only(self, usual, k):
-        """Return the parameters of component k alone."""
-        own, parts = slice(k, k + 1), {}
-        for name in ("precision", "means", "freedom", "factors"):
-            value = getattr(usual, name)
-            is_shared = self.covariance.is_common and name in ("freedom", "factors")
-            parts[name] = value if is_shared else value[own]
-        return usual._replace(**parts)
+        random = np.random.default_rng(seed)
+        shares = np.eye(shares.shape[1])[drawn_components(shares, random)]
+        noise = random.normal(size=block.shape)
+        rows = self._completed(block, tables.usual, shares, noise)[1] + self.origin
+        rows = np.where(block.missing, rows, block.rows)
+        return np.ascontiguousarray(rows, dtype=self.dtype)
 
 
 class GaussianWithGaps(WithGaps, GaussianFamily):

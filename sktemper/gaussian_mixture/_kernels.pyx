@@ -165,11 +165,11 @@ FARTHEST = FARTHEST_ROW
 
 cdef take_scratch(ascent_block *block, intptr_t n_sections=1, tuple gaps=None):
     """Set the gaps, and set and return new scratch memory, for samples of a mixture."""
-    cdef const intptr_t[::1] starts, columns
-    block.starts = block.columns = NULL
+    cdef const intptr_t[::1] order, starts, columns
+    block.starts = NULL
     if gaps is not None:
-        starts, columns, block.most_pairs = gaps
-        block.starts, block.columns = &starts[0], &columns[0]
+        order, starts, columns, block.most_pairs = gaps
+        block.order, block.starts, block.columns = &order[0], &starts[0], &columns[0]
     block.steps.n_sections = n_sections
     size = SIMD.gaussian_ascent_size_f64(block)
     cdef double[::1] scratch = aligned(np.empty, size, np.float64)
@@ -247,7 +247,7 @@ def complete_rows(
     const double[:, ::1] noise,
     const int[::1] stop,
     double[:, :, ::1] distances,
-    double[:, ::1] shifts,
+    double[:, ::1] filled,
     double[::1] sums,
 ):
     """Complete rows with gaps given components; see the loop `gaussian_gaps`.
@@ -270,7 +270,7 @@ def complete_rows(
     cdef const double *draws = NULL if noise is None else &noise[0, 0]
     with nogil:
         status = SIMD.gaussian_gaps_f64(
-            &block, given, draws, &distances[0, 0, 0], &shifts[0, 0], &sums[0]
+            &block, given, draws, &distances[0, 0, 0], &filled[0, 0], &sums[0]
         )
     if status:
         raise Stopped

@@ -57,34 +57,29 @@ class GaussianAscent(KernelAscent):
         super().start(globals_, hyper)
         self._priors = kernel_priors(self.model, hyper)
         self._added = self.model.family_of(hyper).added_variances
-        self._given = self.block, hyper.origin, self.row_weight, None
+        self._given = self.block, hyper.origin, None
         if isinstance(self.block, GappedRows):
-            weight, order = self.row_weight, self.block.order
-            rows = self.block.rows.astype(np.float64) - hyper.origin
-            weight = None if weight is None else weight[order]
-            self._given = rows[order], 0.0 * hyper.origin, weight, self.block.gaps
+            rows = self.block.about(hyper.origin)
+            self._given = rows, 0.0 * hyper.origin, self.block.gaps
 
     def _take_steps(self, steps):
         powers, flags, n_left, limits, before, *others, bounds = steps
         constant, n_sections = self.model.log_constant, self.n_sections
         sections = _kernels.GaussianSections(n_sections) if n_sections > 1 else None
         limits = np.array([limits[0] - constant, *limits[1:]])
-        rows, origin, weight, gaps = self._given
-        row_bounds = np.empty(len(rows)) if gaps else self.row_bounds
+        rows, origin, gaps = self._given
         status, n_done, before = _kernels.ascent(
             rows,
             origin,
             self._added,
-            weight,
+            self.row_weight,
             gaps,
             self._priors,
             (powers, flags, n_left, limits, before - constant, *others, bounds),
             *(array.reshape(-1) for array in self._globals.arrays()),
-            row_bounds,
+            self.row_bounds,
             sections,
         )
-        if gaps:
-            self.row_bounds[self.block.order] = row_bounds
         bounds[1] += constant
         return status, n_done, before + constant
 

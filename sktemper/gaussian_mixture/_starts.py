@@ -449,7 +449,7 @@ def _fit_gaussian(X, weight, mean, variances):
     for _ in range(STEPS):
         given = kind, (mean[None], 1.0, kind.factors((covariance + ridge)[None])[0])
         own = [
-            completed(block, block.rows, *given, weight[part, None])[3:]
+            completed(block, block.rows, *given, weight[part, None])[2:]
             for part, block in zip(parts, blocks, strict=True)
         ]
         (sums,), (second,) = map(sum, zip(*own, strict=True))
@@ -485,6 +485,7 @@ def impute(X, weight, is_full, default=None):
     for part in gen_batches(len(X), ROWS_AT_ONCE):
         block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
         if isinstance(block, GappedRows):
-            rows = completed(block, (block.rows - mean) / units, *given)[2]
+            rows, shares = (block.rows - mean) / units, np.ones((len(block), 1))
+            _, rows, *_ = completed(block, rows, *given, shares)
             out[part] = np.where(block.missing, mean + units * rows, block.rows)
     return out
