@@ -1,13 +1,14 @@
 """Checks of data: columns without values, identifiers, copies of columns and rows."""
 
-import math
 from collections import Counter
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.special import ndtri
 
 from .._engine._data import with_weight
 from .._utils._budgets import ROWS_COMPARED
+from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._notices import listed, warn_once
 
 # -- columns without values, and identifiers -------------------------------------------
@@ -102,9 +103,6 @@ def labelled_columns(data, names):
 
 
 # -- copies of rows, of which a mixture would make components of their own -------------
-#: Rows that do not all occur equally often are copies if a row has at least this many
-#: others on average.  A bootstrap sample has 1.
-LEAST_COPIES = 1.5
 #: Of pairs that agree in half of the columns, this share must agree in all.  It is
 #: lower if rows are equal because values are coarse.
 LEAST_WHOLE = 0.9
@@ -127,21 +125,26 @@ def rows_repeat(estimator, problem):
 
 
 def _n_copies(X, n_rows, n_components):
-    """Return the mean number of copies of a row, without the row; 0 if it is chance."""
+    """Return the mean number of copies of a row, without the row; 0 if it is chance.
+
+    Rows that do not all occur equally often are copies if there are clearly more than
+    in a bootstrap sample, where a row has one on average.
+    """
     if X.shape[0] > ROWS_COMPARED:
         random = np.random.default_rng(0)
         X = X[np.sort(random.choice(X.shape[0], ROWS_COMPARED, replace=False))]
     numbers, n = _counts(X), X.shape[0]
-    if len(numbers) == n or n_components == 1:
-        return 0.0
-    copies = _n_pairs(numbers) * (n_rows - 1) / (n * (n - 1))
+    n_pairs = _n_pairs(numbers)
+    copies = n_pairs * (n_rows - 1) / (n * max(n - 1, 1))
     # two different rows a component, and no more, are categories
-    if 2 * n_components * (1 + copies) >= n_rows:
+    if not copies or n_components == 1 or 2 * n_components * (1 + copies) >= n_rows:
         return 0.0
-    is_multiple = n == n_rows and math.gcd(*numbers) > 1
+    is_multiple = n == n_rows and np.gcd.reduce(numbers) > 1
+    # n_pairs is twice a count, whose variance is its mean
+    least = copies * (1 + ndtri(FALSE_ALARM_RATE) * (2 / n_pairs) ** 0.5)
     halves = (_n_pairs(_counts(X[:, start::2])) for start in (0, 1))
-    are_whole = _n_pairs(numbers) >= LEAST_WHOLE * max(halves)
-    return copies * (is_multiple or (copies >= LEAST_COPIES and are_whole))
+    are_whole = n_pairs >= LEAST_WHOLE * max(halves)
+    return copies * (is_multiple or (least >= 1 and are_whole))
 
 
 def _n_pairs(numbers):

@@ -231,10 +231,11 @@ def equal_weights(random, case):
 
 
 # -- copies of rows --------------------------------------------------------------------
-def _copied(estimator, random, case, X, y):
+def _copied(estimator, random, case, X, y, n_ways=2):
     rows = np.arange(len(X))
     if case == "fault":
-        rows = random.permutation(np.repeat(rows, random.integers(2, 12)))
+        numbers = random.integers(2, 12), random.integers(1, 4, len(rows))
+        rows = random.permutation(np.repeat(rows, numbers[random.integers(n_ways)]))
     return agreement(estimator.set_params(random_state=0), X[rows], y[rows])
 
 
@@ -256,7 +257,9 @@ def copies_of_heavy_tails(random, case):
 
 @warned("occurs .* times on average", "about_components")
 def copies_of_answers(random, case):
-    return _copied(AnnealedBernoulliMixture(10), random, case, *_profiles(random))
+    """Answers of half of the columns are often equal by chance."""
+    given = *_profiles(random), 1
+    return _copied(AnnealedBernoulliMixture(10), random, case, *given)
 
 
 @warned("occurs .* times on average", "about_components")
