@@ -309,6 +309,17 @@ def test_missing_values_are_at_the_mean_in_distances():
     np.testing.assert_allclose(np.sort(found), np.sort(np.nan_to_num(scaled)))
 
 
+def test_sparse_moments_are_those_of_each_column():
+    options = Column("categorical", tuple(range(60)))
+    family = MixedFamily([options, Column("gaussian"), Column("poisson")])
+    X = np.array([[3.0, 1.5, 2.0], [np.nan, np.nan, 0.0], [59.0, 2.0, np.nan]])
+    found = family.block(X)
+    alone = [MixedFamily([family.columns[j]]).block(X[:, [j]]).moments for j in (2, 1)]
+    expected = np.hstack([X[:, [0]] == np.arange(60), *alone])
+    np.testing.assert_array_equal(found.moments.toarray(), expected)
+    np.testing.assert_array_equal(found.known, [3, 1, 2])
+
+
 # -- results ---------------------------------------------------------------------------
 
 
@@ -322,16 +333,7 @@ def fitted():
 def test_profiles_are_the_shares_of_known_classes(fitted):
     mixture, X, _ = fitted
     table = mixture.profiles()
-    assert list(table) == [
-        "class",
-        "size",
-        "item",
-        "kind",
-        "option",
-        "mean",
-        "low",
-        "high",
-    ]
+    assert list(table) == "class size item kind option mean low high".split()
     assert (table["low"] <= table["mean"]).all()
     assert (table["mean"] <= table["high"]).all()
     labels, shares = mixture.labels_, mixture.predict_proba(X)
@@ -522,10 +524,10 @@ def test_a_fit_makes_its_blocks_once_and_has_the_same_bits(monkeypatch):
     X = mixed_of(3000)
     settings = {"tempering": None, "max_iter": 5, "tol": 0.0, "random_state": 0}
     mixture = TemperedMixedMixture(3, kinds="from_dtype", **settings)
-    calls, block = [], MixedFamily.block
+    calls, take = [], MixedMixtureModel.take
     monkeypatch.setattr(MixedMixtureModel, "ascent", lambda *given: None)
     monkeypatch.setattr(
-        MixedFamily, "block", lambda self, rows: calls.append(1) or block(self, rows)
+        MixedMixtureModel, "take", lambda *given: calls.append(1) or take(*given)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -28,23 +28,21 @@ class Blocks:
 
     Parameters
     ----------
-    take : callable
-        Returns the block of some rows.
+    block : callable
+        Returns the block with a number.
     shape : tuple of int
     places : list of slice
         The places of the rows of each block.
-    rows : list of slice or ndarray of int
-        The rows of each block.
     """
 
-    def __init__(self, take, shape, places, rows):
-        self._take, self.shape, self.places, self._rows = take, shape, places, rows
+    def __init__(self, block, shape, places):
+        self._block, self.shape, self.places = block, shape, places
 
     def __len__(self):
         return len(self.places)
 
     def __getitem__(self, number):
-        return self._take(self._rows[number])
+        return self._block(number)
 
 
 class InMemory:
@@ -92,11 +90,16 @@ class InMemory:
         return blocks[key]
 
     def blocks(self, model, rows):
-        """Return rows as `Blocks`."""
+        """Return rows as `Blocks`, which are cached as by `take`."""
         places = list(cuts(len(rows), model.block_size))
         parts = [as_slice(rows[where]) for where in places]
-        take = functools.partial(self.take, model)
-        return Blocks(take, (len(rows), self.X.shape[1]), places, parts)
+
+        def block(number):
+            return self.take(model, parts[number])
+
+        if self._keeps_blocks and len(rows) <= model.most_kept_rows:
+            block = functools.cache(block)
+        return Blocks(block, (len(rows), self.X.shape[1]), places)
 
     def is_view(self, model, rows):
         """Return whether a block of rows needs no copy of a dense matrix."""

@@ -30,6 +30,7 @@ class LastCall:
         last = self._last
         if last is not None and all(map(self._is_same, last[0], arguments)):
             return last[1]
+        last = self._last = None  # frees its memory
         return self.keep(function(*arguments), *arguments)
 
     def keep(self, result, *arguments):

@@ -203,15 +203,14 @@ class Histogram:
         # descriptions of earlier versions have no shares
         share = column.beyond or 1.0 / (1.0 + DECAY)
         self.share = np.broadcast_to(share, self.low.shape)
-        self.edges, self.logs = np.array(column.edges), -np.log(column.lengths)
+        self.logs = -np.log(column.lengths)
         self.gaps = np.append(0.0, self.low[1:] - self.high[:-1])
         spread = self.high[-1] - self.low[0] or abs(self.high[-1]) or 1.0
         self.scale = np.where(self.high > self.low, self.high - self.low, spread)
         self.is_whole = column.is_whole
 
-    def log_densities(self, values):
+    def log_densities(self, values, codes):
         """Return the logarithms of densities, of probability 1 in each interval."""
-        codes = np.searchsorted(self.edges, values)
         logs = self.logs[codes]
         distance = np.maximum(self.low[codes] - values, values - self.high[codes])
         outside = np.flatnonzero(distance > 0)

@@ -7,6 +7,7 @@ residuals of training rows, and the residuals in the gaps of a row follow by reg
 
 import numpy as np
 
+from .._families._family import dense
 from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._linalg import tiled_matmul
 
@@ -14,7 +15,7 @@ from .._utils._linalg import tiled_matmul
 def _residuals(model, block, prepared):
     """Return shares of classes, residuals (0 if missing), and 1 for known values."""
     shares, *_ = model.responsibilities(block, prepared)
-    values, known = model.family.numbers(block.moments)
+    values, known = model.family.numbers(dense(model.family.moments(block)))
     sums, totals = model.family.numbers(prepared.tables.parameters, prior=1.0)
     return shares, known * (values - tiled_matmul(shares, sums / totals)), known
 

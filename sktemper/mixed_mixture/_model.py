@@ -1,20 +1,22 @@
 """Mixture of tables with columns of several kinds, as a `ConjugateModel`."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import digamma, gammaln, logsumexp, xlogy
 
 from .._contract import tenth_of_rows
 from .._families._counts import CategoricalFamily, PoissonFamily
 from .._families._critical import MixturePartition
 from .._families._dirichlet import log_draws
-from .._families._family import VALUES_OF_BLOCK, Family, Tables
+from .._families._family import VALUES_OF_BLOCK, Family, Tables, dense
 from .._families._mixture import MixtureModel
 from .._families._normal_gamma import NormalGammaFamily
 from .._families._normal_wishart import LOG_2_PI
 from .._utils._arguments import concentrations_of
-from .._utils._budgets import VALUES_KEPT
+from .._utils._budgets import ROWS_AT_ONCE, VALUES_AT_ONCE, VALUES_KEPT, slices
 from .._utils._linalg import RowArrays
 from .._utils._validation import ROUNDING
 from ._columns import WITH_INTERVALS
@@ -30,7 +32,7 @@ class MomentRows(RowArrays):
 
     Attributes
     ----------
-    moments : ndarray of shape (n_rows, n_natural)
+    moments : {ndarray, sparse array} of shape (n_rows, n_natural)
     log_base : ndarray of shape (n_rows,)
         Part of the log-likelihood that all components share.
     known : ndarray of shape (n_rows,)
@@ -39,10 +41,41 @@ class MomentRows(RowArrays):
         0, or -inf for a row of density 0, which counts as missing in fits.
     """
 
-    moments: np.ndarray
+    moments: Any
     log_base: np.ndarray
     known: np.ndarray
     log_support: np.ndarray
+
+
+@dataclass(frozen=True)
+class CodedRows(RowArrays):
+    """Block of a `MixedFamily` that takes less memory than `MomentRows`.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n_rows, n_columns_of_options)
+        Index of the moment that an option adds, -1 for a missing value.
+    numbers : ndarray of shape (n_rows, n_columns_of_numbers)
+        Counts, and normal values in the units of their columns.
+    log_base, log_support
+        As in `MomentRows`.
+    n_natural : int
+    """
+
+    codes: np.ndarray
+    numbers: np.ndarray
+    log_base: np.ndarray
+    log_support: np.ndarray
+    n_natural: int
+
+    @property
+    def shape(self):
+        return len(self.codes), self.n_natural
+
+    @property
+    def known(self):
+        known = (self.codes >= 0).sum(axis=1) + (~np.isnan(self.numbers)).sum(axis=1)
+        return known.astype(np.float64)
 
 
 class MixedFamily(Family):
@@ -60,6 +93,8 @@ class MixedFamily(Family):
     ----------
     options, counts, normals : ndarray of int
         Indices of the columns of each kind.
+    n_stored : int
+        Number of values that store the moments of a row.
     """
 
     def __init__(self, columns):
@@ -70,22 +105,15 @@ class MixedFamily(Family):
             np.flatnonzero(parts == part) for part in ("options", "counts", "normals")
         )
         self.sizes = sizes[self.options]
-        self.option_columns = np.repeat(self.options, self.sizes)
-        options = [self._option_numbers(self.columns[place]) for place in self.options]
-        self.option_values = np.concatenate([[], *options])
+        self.places = np.repeat(np.arange(len(self.options)), self.sizes)
         scores = [self.columns[place].option_scores for place in self.options]
         self.option_scores = np.concatenate([[], *scores])
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
         self.scale = np.array([column.scale for column in used])
         self.is_log = np.array([column.kind == "lognormal" for column in used], bool)
-        ends = np.cumsum(self.sizes)
-        self.binned = [
-            (slice(end - size, end), number, self.columns[number].histogram)
-            for end, size, number in zip(ends, self.sizes, self.options, strict=True)
-            if self.columns[number].kind in WITH_INTERVALS
-        ]
         self.log_scale = np.log(self.scale)
+        self._prepare_codes()
         parts = []
         if len(self.options):
             parts.append(CategoricalFamily(self.sizes))
@@ -96,24 +124,39 @@ class MixedFamily(Family):
         self.parts = tuple(parts)
         ends = np.cumsum([part.n_natural for part in self.parts])
         super().__init__(int(ends[-1]))
+        # values that are not 0; a sparse one takes about as long as eight dense ones
+        n_stored = self.n_natural - len(self.places) + len(self.options)
+        self.is_sparse = 8 * n_stored < self.n_natural
+        self.n_stored = n_stored if self.is_sparse else self.n_natural
         self.slices = [
             slice(int(end) - part.n_natural, int(end))
             for part, end in zip(self.parts, ends, strict=True)
         ]
 
-    @staticmethod
-    def _option_numbers(column):
-        """Return the numbers that represent options, or NaN for intervals.
-
-        NaN differs from all values; `block` computes indicators of intervals later.
-        """
-        if column.kind in WITH_INTERVALS or not column.categories:
-            return np.full(column.n_options, np.nan)
-        return column.option_values
+    def _prepare_codes(self):
+        """Compute what `coded` needs for columns with categories and with intervals."""
+        ends, own, self.binned = np.cumsum(self.sizes), [], []
+        for place, (number, end) in enumerate(zip(self.options, ends, strict=True)):
+            column, first = self.columns[number], end - self.sizes[place]
+            if column.kind in WITH_INTERVALS:
+                given = number, first, np.array(column.edges), column.histogram
+                self.binned.append((place, *given))
+            else:
+                own.append(place)
+        self.with_categories = np.array(own, dtype=np.intp)
+        used, sizes = self.options[self.with_categories], self.sizes[own]
+        self.firsts = np.cumsum(sizes) - sizes
+        self.columns_of_categories = np.repeat(used, sizes)
+        values = [self.columns[number].option_values for number in used]
+        values = [one if len(one) else [np.nan] for one in values]
+        self.values_of_categories = np.concatenate([[], *values])
+        numbers = np.flatnonzero(np.isin(self.places, self.with_categories)) + 1
+        dtype = np.min_scalar_type(-1 - len(self.places))
+        self.numbers_of_categories = numbers.astype(dtype)[:, None]
 
     def split_kinds(self, values):
         """Split the columns of parameters into options, counts and normal values."""
-        first = len(self.option_values)
+        first = len(self.places)
         last = first + 2 * len(self.counts)
         return values[:, :first], values[:, first:last], values[:, last:]
 
@@ -159,7 +202,40 @@ class MixedFamily(Family):
 
     # -- data --------------------------------------------------------------------------
     def moments(self, block):
-        return block.moments
+        if isinstance(block, MomentRows):
+            return block.moments
+        if self.is_sparse:
+            starts, columns, values = self.entries(block)
+            return sparse.csr_array((values, columns, starts), block.shape)
+        moments, n_options = np.empty(block.shape), len(self.places)
+        chosen = block.codes.take(self.places, axis=1) == np.arange(n_options)
+        moments[:, :n_options] = chosen.astype(np.float64)  # faster than a cast
+        self._add_numbers(block.numbers, moments[:, n_options:])
+        return moments
+
+    def entries(self, block):
+        """Return the moments for kernels; missing values have entries of 0."""
+        if isinstance(block, MomentRows) or not self.is_sparse:
+            return super().entries(block)
+        shape, n_options = (len(block), self.n_stored), len(self.options)
+        columns, values = np.empty(shape, np.int32), np.empty(shape)
+        np.maximum(block.codes, 0, out=columns[:, :n_options])
+        columns[:, n_options:] = np.arange(len(self.places), self.n_natural)
+        values[:, :n_options] = block.codes >= 0
+        self._add_numbers(block.numbers, values[:, n_options:])
+        starts = np.arange(len(block) + 1) * self.n_stored
+        return starts, columns.ravel(), values.ravel()
+
+    def _add_numbers(self, numbers, out):
+        """Write the moments of counts and of normal values; return known numbers."""
+        known, n_counts = ~np.isnan(numbers), len(self.counts)
+        if not out.shape[1]:
+            return 0.0
+        values, of_normals = np.where(known, numbers, 0.0), known[:, n_counts:]
+        counts, x = values[:, :n_counts], values[:, n_counts:]
+        parts = counts, known[:, :n_counts], of_normals, x, x * x, of_normals
+        np.concatenate(parts, axis=1, out=out)
+        return known.sum(axis=1)
 
     def log_base(self, block):
         return block.log_base
@@ -168,34 +244,59 @@ class MixedFamily(Family):
         return block.known
 
     def block(self, rows):
+        if self.binned or self.is_sparse:
+            coded = self.coded(rows)
+            own = self.moments(coded), coded.log_base, coded.known, coded.log_support
+            return MomentRows(*own)
+        rows, n_options = np.asarray(rows, dtype=np.float64), len(self.places)
+        moments, log_base = np.empty((len(rows), self.n_natural)), np.zeros(len(rows))
+        chosen = rows[:, self.columns_of_categories] == self.values_of_categories
+        options = chosen.astype(np.float64)  # fast, other than casts of views
+        moments[:, :n_options] = options
+        numbers, log_support = self._numbers(rows, log_base)
+        known = self._add_numbers(numbers, moments[:, n_options:])
+        return MomentRows(moments, log_base, options.sum(axis=1) + known, log_support)
+
+    def coded(self, rows):
+        """Return rows of data as `CodedRows`."""
         rows = np.asarray(rows, dtype=np.float64)
-        moments = np.empty((len(rows), self.n_natural))
-        log_base = np.zeros(len(rows))
-        options, counts, normals = self.split_kinds(moments)
-        chosen = np.equal(rows[:, self.option_columns], self.option_values)
-        for own, number, histogram in self.binned:
+        shape, log_base = (len(rows), len(self.options)), np.zeros(len(rows))
+        codes = np.empty(shape, self.numbers_of_categories.dtype)
+        # options of a column are in rows of memory, because short sums are slow
+        values = self.values_of_categories[:, None]
+        chosen = rows.T[self.columns_of_categories] == values
+        chosen = chosen * self.numbers_of_categories
+        codes[:, self.with_categories] = np.add.reduceat(
+            chosen, self.firsts, dtype=codes.dtype
+        ).T
+        for place, number, first, edges, histogram in self.binned:
             values = rows[:, number]
-            chosen[:, own] = _intervals(values, self.columns[number].edges)
+            own = np.searchsorted(edges, values)
             if histogram:
-                log_base += histogram.log_densities(values)
-        options[...] = chosen.astype(np.float64)  # fast, other than casts of views
-        known = options.sum(axis=1)
+                log_base += histogram.log_densities(values, own)
+            codes[:, place] = np.where(np.isnan(values), 0, first + own + 1)
+        codes -= 1
+        numbers, log_support = self._numbers(rows, log_base)
+        return CodedRows(codes, numbers, log_base, log_support, self.n_natural)
+
+    def _numbers(self, rows, log_base):
+        """Return counts and standardized values, and which rows have density 0.
+
+        Their part of the log-likelihood that components share is added to a base.
+        """
+        counts, log_support = rows.take(self.counts, axis=1), np.zeros(len(rows))
+        values = rows.take(self.normals, axis=1)
         if len(self.counts):
-            log_base -= _count_moments(rows[:, self.counts], counts)
-            known += counts[:, len(self.counts) :].sum(axis=1)
-        log_support = np.zeros(len(rows))
+            log_base -= _log_factorials(counts)
         if len(self.normals):
-            values = rows.take(self.normals, axis=1)
             if self.is_log.any():
                 own = values[:, self.is_log]
                 log_support[(own <= 0).any(axis=1)] = -np.inf
                 values[:, self.is_log] = own = logarithms(own)
                 log_base -= np.nansum(np.ascontiguousarray(own), axis=1)
             values = (values - self.location) / self.scale
-            present = _normal_moments(values, normals)
-            log_base -= (present * self.log_scale).sum(axis=1)
-            known += present.sum(axis=1)
-        return MomentRows(moments, log_base, known, log_support)
+            log_base -= (~np.isnan(values) * self.log_scale).sum(axis=1)
+        return np.concatenate([counts, values], axis=1), log_support
 
     def in_support(self, rows):
         is_positive = [column.kind == "lognormal" for column in self.columns]
@@ -213,19 +314,33 @@ class MixedFamily(Family):
         values, all divided by their standard deviations (indicators by 1/2).  Missing
         values are replaced by the mean.
         """
-        options, _, _ = self.split_kinds(block.moments)
-        values, known = self.numbers(block.moments)
-        values[:, self.counts] = np.sqrt(values[:, self.counts])
-        others = np.concatenate([self.counts, self.normals])
-        values = np.hstack([options, values[:, others]])
-        known = np.hstack([np.ones_like(options), known[:, others]])
+        moments = self.moments(block)
+        if self.is_sparse:  # options stay as they are, because zeros are not stored
+            rows, first = moments.data.reshape(len(block), -1), len(self.options)
+            options = rows[:, :first]
+        else:
+            rows, first = moments, len(self.places)
+            options = rows[:, :first]
+            total = (row_weight[:, None] * options).sum(axis=0)
+            options = options - total / max(row_weight.sum(), np.finfo(float).tiny)
+        n_counts, n_normals = len(self.counts), len(self.normals)
+        ends = np.cumsum([n_counts, n_counts, n_normals, n_normals])
+        counts, has_count, has_x, x, _ = np.split(rows[:, first:], ends, axis=1)
+        known, values = np.hstack([has_count, has_x]), np.hstack([np.sqrt(counts), x])
         weight = row_weight[:, None] * known
         totals = np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
         values -= (weight * values).sum(axis=0) / totals
         values *= known
         spread = np.sqrt((weight * values**2).sum(axis=0) / totals)
-        spread[: options.shape[1]] = 0.5
-        return values / np.where(spread > 0, spread, 1.0)
+        values /= np.where(spread > 0, spread, 1.0)
+        if not self.is_sparse:
+            return np.hstack([options / 0.5, values])
+        own = np.zeros_like(rows)
+        of_counts, _, _, of_x, _ = np.split(own[:, first:], ends, axis=1)
+        own[:, :first] = options / 0.5
+        of_counts[...], of_x[...] = np.split(values, [n_counts], axis=1)
+        entries = own.ravel(), moments.indices, moments.indptr
+        return sparse.csr_array(entries, moments.shape)
 
     # -- the distribution of the parameters --------------------------------------------
     def parts_of_kernel(self):
@@ -255,8 +370,11 @@ class MixedFamily(Family):
     def log_predictive(self, block, tables, log_weights=0.0):
         logs = np.zeros((len(block), len(tables.parameters)))
         logs += log_weights + np.reshape(block.log_base + block.log_support, (-1, 1))
-        for part, moments, own in self.each(block.moments, tables.parameters):
-            logs += part.log_predictive(moments, Tables(None, own))
+        moments = self.moments(block)
+        for some in slices(len(block), self.n_natural, VALUES_AT_ONCE):
+            both = self.each(dense(moments[some]), tables.parameters)
+            for part, own, parameters in both:
+                logs[some] += part.log_predictive(own, Tables(None, parameters))
         return logs
 
 
@@ -265,31 +383,12 @@ def logarithms(values):
     return np.log(np.where(values > 0, values, np.nan))
 
 
-def _intervals(values, edges):
-    """Return indicators of the intervals of values, (n_rows, n_intervals)."""
-    above = values[:, None] > np.array([-np.inf, *edges])
-    above[:, :-1] &= ~above[:, 1:]
-    return above
-
-
-def _count_moments(values, out):
-    """Write the moments of counts; return the sums of log x!, (n_rows,)."""
-    n_counts = values.shape[1]
-    x, known = out[:, :n_counts], out[:, n_counts:]
-    known[...] = ~np.isnan(values)
-    x[...] = np.where(known, values, 0.0)
+def _log_factorials(counts):
+    """Return the sums of log x! of rows of counts."""
+    x = np.where(np.isnan(counts), 0.0, counts)
     if x.max(initial=0.0) < len(LOG_FACTORIALS):
         return LOG_FACTORIALS[x.astype(np.intp)].sum(axis=1)
     return gammaln(x + 1.0).sum(axis=1)
-
-
-def _normal_moments(values, out):
-    """Write the moments of normal values; return 1 for known values, 0 for others."""
-    n_normals = values.shape[1]
-    known = ~np.isnan(values)
-    x = np.where(known, values, 0.0)
-    out[...] = np.concatenate([known, x, x * x, known], axis=1)
-    return out[:, :n_normals]
 
 
 # -- log partition function of rows of several kinds of values -------------------------
@@ -425,11 +524,20 @@ class MixedMixtureModel(MixtureModel):
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
         self.block_size = int(
-            np.clip(VALUES_OF_BLOCK // family.n_natural // 16 * 16, 16, 1024)
+            np.clip(VALUES_OF_BLOCK // family.n_stored // 16 * 16, 16, ROWS_AT_ONCE)
         )
-        self.most_kept_rows = VALUES_KEPT // family.n_natural
+        self.most_kept_rows = VALUES_KEPT // (n_features + 2)
 
     steps_by_kernel = True
+
+    @property
+    def products_per_value(self):
+        return 2 * self.n_components * self.family.n_stored / self.n_features
+
+    def take(self, X, rows):
+        """Return ``X[rows]`` with moments, or with codes if X has many rows."""
+        has_room = X.shape[0] * self.family.n_stored <= VALUES_KEPT
+        return (self.family.block if has_room else self.family.coded)(X[rows])
 
     log_partition = draw_partition
 
