@@ -84,14 +84,13 @@ def documents_of(n_samples=120):
 
 
 @functools.cache
-def samples_of(n_samples=120, n_features=6, noise=0.1, missing=0.0):
+def samples_of(n_samples=120):
     """Sums of three overlapping features and noise; read-only."""
     random = np.random.default_rng(0)
     shapes = np.array([[1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1]])
-    shapes = np.resize(shapes, (3, n_features)) * random.uniform(0.5, 1, (3, 1))
+    shapes = shapes * random.uniform(0.5, 1, (3, 1))
     features = random.random((n_samples, 3)) < 0.4
-    X = features @ shapes + noise * random.normal(size=(n_samples, n_features))
-    X[random.random(X.shape) < missing] = np.nan
+    X = features @ shapes + 0.1 * random.normal(size=(n_samples, 6))
     X.flags.writeable = False
     return X
 

@@ -659,21 +659,16 @@ MULTINOMIAL_MIXTURE = Row(
     fixed_by_fit=OTHER_DISCRETE,
     kinds=WITHOUT_SVI_PLUS,
 )
-BERNOULLI_MIXTURE = Row(
-    "BernoulliMixture",
-    answers_of,
-    2500,
-    {"n_components": 3},
-    {},
-    {
+BERNOULLI_MIXTURE = MULTINOMIAL_MIXTURE._replace(
+    name="BernoulliMixture",
+    data=answers_of,
+    n_many=2500,
+    settings={
         "default": Setting(),
         "NaN": Setting({}, with_gaps),
         "float32": Setting({}, single, OF_FLOAT32),
     },
-    OF_MIXTURES | NO_ITERATIONS,
-    moves=BirthMoves(n_moves=2),
     fixed_by_fit=OTHER_DISCRETE | {"binarize": 0.7},
-    kinds=WITHOUT_SVI_PLUS,
 )
 MIXED_MIXTURE = Row(
     "MixedMixture",

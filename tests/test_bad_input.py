@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from fits import peak_of, with_models
 from scipy import sparse
-from sklearn.base import clone
 
 from sktemper import (
     AnnealedFactorialMixture,
@@ -62,20 +61,6 @@ def test_the_first_data_fix_the_dtype(documents, first):
         assert lda.transform(X).dtype == kept
         assert lda.partial_fit(X).components_.dtype == kept
         assert lda.fit(X).components_.dtype == kept
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("batch_size", [30, None])
-def test_integers_in_float32_agree_with_float64(many_documents, target, batch_size):
-    lda = lda_of(target=target, batch_size=batch_size, max_iter=12)
-    X = many_documents.astype(np.float64)
-    single, double = clone(lda).fit(many_documents), clone(lda).fit(X)
-    assert single.components_.dtype == np.float32
-    assert single.score(X) == pytest.approx(double.score(X), rel=1e-4)
-    assert single.lower_bound(X) == pytest.approx(double.lower_bound(X), rel=1e-4)
-    bounds = (model.history_["batch_bound"] for model in (single, double))
-    np.testing.assert_allclose(*bounds, rtol=1e-4)
 
 
 # -- unusual shapes and extreme values -------------------------------------------------

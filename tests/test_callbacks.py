@@ -56,31 +56,6 @@ def test_progress_bar_of_a_grid_search(
     assert "100%" in output
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_callback_stops_the_fits_of_a_grid_search(documents, n_jobs):
-    class Stop:  # local, because other processes cannot import this file
-        def setup(self, estimator, context):
-            pass
-
-        teardown = on_fit_task_begin = setup
-
-        def on_fit_task_end(self, estimator, context):
-            return estimator.n_iter_ == 3
-
-    lda = lda_of(batch_size=10, max_iter=5).set_callbacks(Stop())
-    grid = {"schedule__start": [1.5, 4]}
-    search = GridSearchCV(lda, grid, cv=2, n_jobs=n_jobs, error_score="raise")
-    search.fit(documents)
-    three, all_five = (
-        GridSearchCV(lda_of(batch_size=10, max_iter=n), grid, cv=2).fit(documents)
-        for n in (3, 5)
-    )
-    scores = search.cv_results_["mean_test_score"]
-    np.testing.assert_array_equal(scores, three.cv_results_["mean_test_score"])
-    assert (scores != all_five.cv_results_["mean_test_score"]).all()
-
-
 # -- evaluation and early stopping -----------------------------------------------------
 
 

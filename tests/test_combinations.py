@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sktemper.model import all_finite
 from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import RampSchedule
-from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
+from sktemper.tempering import Annealing
 
 MODELS = {row.name: (row, {}) for row in ROWS.values()}
 MODELS |= {
@@ -129,28 +129,6 @@ def same_parameters(one, other):
         for fitted in (one, other)
     )
     return np.array_equal(*vectors)
-
-
-@pytest.mark.every(17)
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=row.name)
-        for row in ROWS.values()
-        if row.can(GlobalTempering(), LocalTempering())
-    ],
-)
-@pytest.mark.parametrize("tempering", ["global", "local"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_names_of_policies_equal_the_policies(row, tempering):
-    named = row.estimator(tempering=tempering, batch_size=40, max_iter=4)
-    X = row.data(120)
-    policy = {"global": GlobalTempering(), "local": LocalTempering()}[tempering]
-    other = clone(named).set_params(tempering=policy)
-    assert same_parameters(named.fit(X), other.fit(X))
-    nested = clone(named).set_params(tempering__n_temperatures=7).fit(X)
-    assert nested.tempering_.n_temperatures == 7
-    assert named.tempering == tempering
 
 
 @pytest.mark.every(5)

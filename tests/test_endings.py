@@ -26,9 +26,6 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import sktemper
 from sktemper import (
-    AnnealedFactorialMixture,
-    AnnealedGaussianMixture,
-    AnnealedMatrixFactorization,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
@@ -84,28 +81,6 @@ def test_convergence_is_judged_by_what_more_steps_would_change():
         assert not has_converged(estimator, state, 1.01 * least)
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize(
-    "estimator, X",
-    [
-        (TemperedFactorialMixture(3, tempering=None, max_iter=2), samples_of()),
-        (AnnealedFactorialMixture(3, moves=None, max_iter=8), samples_of()),
-        (TemperedMatrixFactorization(3, tempering=None, max_iter=5), ratings_of()),
-        (AnnealedMatrixFactorization(3, max_iter=10), ratings_of()),
-    ],
-)
-def test_a_fit_whose_bound_still_changes_warns(estimator, X):
-    estimator.set_params(random_state=0)
-    with pytest.warns(ConvergenceWarning, match="did not converge") as caught:
-        estimator.fit(X)
-    assert len(caught) == 1
-    assert abs(estimator.state_.convergence.bound_change) > 0.1
-    assert caught[0].filename == __file__
-    estimator.set_params(max_iter=200).fit(X)  # no warning
-    # convergence is not checked in a fit with mini-batches
-    estimator.set_params(max_iter=9, batch_size=12).fit(X)
-
-
 @pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_converged_bound_with_rounding_errors_does_not_warn(dtype):
@@ -114,15 +89,6 @@ def test_a_converged_bound_with_rounding_errors_does_not_warn(dtype):
     X = ratings_of().astype(dtype)[:60]
     model = TemperedMatrixFactorization(1, tempering=None, tol=0.0, random_state=0)
     assert model.set_params(max_iter=150).fit(X).n_iter_ == 150
-
-
-def test_moves_do_not_hide_that_a_mixture_did_not_converge():
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    mixture = AnnealedGaussianMixture(8, moves=BirthMoves(1), random_state=0)
-    mixture.set_params(covariance_type="full", max_iter=20)
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
-        mixture.fit(X)
-    assert not mixture.converged_
 
 
 def test_convergence_is_judged_after_moves():

@@ -15,7 +15,7 @@ from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
 
-from sktemper import AnnealedLDA, TemperedBernoulliMixture, TemperedLDA
+from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._engine import _passes
 from sktemper._engine._reservoir import (
     MOST_PREVALENCE_POINTS,
@@ -94,30 +94,6 @@ def test_rate_and_scale_are_those_of_the_population_that_counts(stream):
         mass = (1 - rate) * mass + of_piece
     found = model.components_.sum(dtype=np.float64) - 0.1 * K * V
     assert found == pytest.approx(mass, rel=1e-4)
-
-
-@pytest.mark.parametrize(("half_life", "n_chunks"), [(200, 10), (40, 40), (1e9, 10)])
-def test_early_rows_count_less_until_the_sum_of_weights_is_constant(
-    half_life, n_chunks
-):
-    X = (np.random.default_rng(0).random((40 * n_chunks, 3)) < 0.5).astype(float)
-    mixture = TemperedBernoulliMixture(
-        1, tempering=None, half_life=half_life, renewals=None, random_state=0
-    )
-    learned(mixture, X, chunk=40)
-    kept, sums = 2 ** (-40 / half_life), [0.0]
-    for _ in range(n_chunks):
-        sums.append(kept * sums[-1] + 40)
-    decayed = kept ** np.arange(n_chunks)[::-1]
-    weight = np.repeat(decayed * sums[1:] / sums[-1], 40)
-    found = mixture.concentration_[0].sum(axis=-1) - 2.0  # without the prior
-    np.testing.assert_allclose(found, weight.sum(), rtol=1e-5)
-    probabilities = (1.0 + weight @ X) / (2.0 + weight.sum())
-    np.testing.assert_allclose(mixture.components_[0], probabilities, rtol=1e-5)
-    if half_life == 40:  # constant
-        assert weight.sum() == pytest.approx(40 * decayed.sum(), rel=1e-5)
-    if half_life == 1e9:
-        assert weight.sum() == pytest.approx(len(X) * 11 / 20, rel=1e-5)
 
 
 def test_a_batch_represents_the_weights_of_its_rows(stream):

@@ -22,12 +22,7 @@ from sktemper._families._normal_wishart import (
     WishartPrecision,
 )
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
-from sktemper.gaussian_mixture._priors import (
-    LEARNED,
-    MOST_FREE,
-    Hyper,
-    learned_priors,
-)
+from sktemper.gaussian_mixture._priors import LEARNED, MOST_FREE, Hyper, learned_priors
 from sktemper.model import Powers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -64,14 +64,12 @@ def fitted():
     return plain().fit(X)
 
 
-def csr_of(X, dtype=np.float64):
+def csr_of(X):
     """Return the values that are not NaN, including zeros, as a CSR matrix."""
     known = ~np.isnan(X)
     starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     items = np.nonzero(known)[1].astype(np.int32)
-    return sparse.csr_array(
-        (X[known].astype(dtype), items, starts.astype(np.int32)), shape=X.shape
-    )
+    return sparse.csr_array((X[known], items, starts.astype(np.int32)), shape=X.shape)
 
 
 def assert_valid(model, data=X):

@@ -378,10 +378,10 @@ def test_the_kernel_stops():
 # -- data ------------------------------------------------------------------------------
 
 
-def sparse_of(X, cls=sparse.csr_array):
+def sparse_of(X):
     """Return the values that are not NaN, including zeros, as a sparse matrix."""
     users, items, values = known_of(X)
-    return cls((values, (users, items)), shape=X.shape)
+    return sparse.csr_array((values, (users, items)), shape=X.shape)
 
 
 def test_the_start():

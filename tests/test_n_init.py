@@ -93,14 +93,6 @@ def test_the_bound_is_weighted_as_the_samples_are(documents):
         pytest.fail("bounds without weights would pass")
 
 
-def test_a_random_state_is_drawn_from_once_a_start(documents):
-    random, by_hand = np.random.RandomState(5), np.random.RandomState(5)
-    lda_of(n_init=3, random_state=random).fit(documents)
-    for _ in range(3):
-        lda_of(random_state=by_hand).fit(documents)
-    assert random.randint(2**31) == by_hand.randint(2**31)
-
-
 def test_the_first_of_equal_fits_is_kept(documents):
     init = np.random.default_rng(0).gamma(1.0, size=(4, 60))
     lda = lda_of(

@@ -67,13 +67,6 @@ def test_a_pickle_of_another_version_warns(name, monkeypatch):
         clone(estimator).__setstate__(vars(estimator))
 
 
-def test_copies_contain_no_version(documents):
-    estimator, _ = fitted("AnnealedLDA")
-    again = pickle.loads(pickle.dumps(clone(estimator)))
-    assert not hasattr(again, "state_")
-    assert vars(again).keys() - vars(estimator).keys() == set()
-
-
 # -- damage ----------------------------------------------------------------------------
 
 

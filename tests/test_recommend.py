@@ -547,21 +547,6 @@ def test_shares_of_clicks_are_those_of_the_normal_equations():
     np.testing.assert_allclose(table["share"].sum() + table["base"][0], score)
 
 
-def test_base_is_the_score_of_mean_ratings_or_targets_of_0():
-    X = sparse.csr_array((TABLE.data, (TABLE.row, TABLE.col)), shape=TABLE.shape)
-    ratings = TemperedMatrixFactorization(
-        3, biases=False, noise_type="common", random_state=0
-    ).fit(X)
-    clicks = ImplicitFactorization(
-        3, pair_weight=1.0, pair_target=np.log, max_iter=10, random_state=0
-    ).fit(X)
-    for model, mean in ((ratings, ratings.global_mean_), (clicks, 1.0)):
-        same = X[[11]]
-        same.data = np.full(same.nnz, mean)
-        base = model.explain(X[[11]], 5)["base"][0]
-        assert base == pytest.approx(model.predict(same)[0, 5], rel=1e-6)
-
-
 def test_one_user_is_explained_at_a_time(fitted):
     with pytest.raises(ValueError, match="Expected one user, got 2"):
         fitted.model.explain(fitted.X[:2], "f1")

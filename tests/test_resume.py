@@ -1,7 +1,6 @@
 """Fits have the same bits if interrupted, pickled, continued or run on more threads."""
 
 import contextlib
-import copy
 import pickle
 import threading
 import time
@@ -32,7 +31,7 @@ from sktemper import (
     TemperedMatrixFactorization,
 )
 from sktemper._engine import _fit
-from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
+from sktemper.learning_rates import RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise
 
@@ -97,13 +96,6 @@ def test_an_interrupted_pass_continues_whatever_batches_are_now(
     assert (lda.n_iter_, lda.n_batch_iter_) == (1, 3 + n_steps)
     lda.set_callbacks().fit(documents)
     assert lda.n_iter_ == 2
-
-
-def test_without_warm_start_fit_starts_again(documents):
-    lda = lda_of().fit(documents)
-    first = copy.deepcopy(lda)
-    assert_same_fit(lda.fit(documents), first)
-    assert_same_fit(lda_of(warm_start=True).fit(documents), first)
 
 
 def test_warm_start_with_other_rows(documents):
@@ -334,13 +326,3 @@ def test_a_fit_that_continues_with_moves_compared_scores_before():
     with pytest.raises(KeyboardInterrupt):
         new.fit(X)
     assert_same_fit(new.set_callbacks().fit(X), whole)
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("tempering", ["global", "local", None])
-def test_policies_may_change_between_calls(documents, tempering):
-    lda = lda_of(TemperedLDA, tempering="local").fit(documents)
-    lda.set_params(tempering=tempering, learning_rate=AdaptiveRate())
-    lda.partial_fit(documents)
-    assert np.isfinite(lda.transform(documents)).all()
-    assert lda.learning_rate_.metric == "fisher"

@@ -13,10 +13,9 @@ from registry import KINDS, ROWS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from sktemper import (
@@ -153,15 +152,6 @@ def test_a_search_by_several_scorers(texts, n_jobs):
                 assert found == scorer(pipeline, [texts[i] for i in test])
     assert search.best_index_ == search.cv_results_["mean_test_npmi"].argmax()
     assert search.score(texts) == npmi_scorer(search.best_estimator_, texts)
-
-
-def test_cross_validation_of_another_packages_model(documents):
-    lda = LatentDirichletAllocation(3, max_iter=2, random_state=0)
-    found = cross_validate(lda, documents, cv=KFold(2), scoring=SCORERS)
-    train, test = next(KFold(2).split(documents))
-    fitted = lda.fit(documents[train])
-    for name, scorer in SCORERS.items():
-        assert found[f"test_{name}"][0] == scorer(fitted, documents[test])
 
 
 @pytest.mark.parametrize("name", SCORERS)

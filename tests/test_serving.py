@@ -12,11 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-from sktemper import (
-    AnnealedLDA,
-    SVIPlusLDA,
-    TemperedLDA,
-)
+from sktemper import AnnealedLDA, SVIPlusLDA, TemperedLDA
 from sktemper._utils._validation import _is_plainly_valid as is_plainly_valid
 from sktemper._utils._validation import check_data
 from sktemper.base import TemperedEstimator

@@ -383,8 +383,8 @@ def lines_of(call):
     return {(one.filename, one.lineno) for one in caught}
 
 
-def here(offset=0):
-    return __file__, inspect.currentframe().f_back.f_lineno + offset
+def here():
+    return __file__, inspect.currentframe().f_back.f_lineno
 
 
 def identity():

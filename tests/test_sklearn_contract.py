@@ -18,11 +18,7 @@ from sktemper import (
 )
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.model import LocalStep
-from sktemper.schedules import (
-    ExponentialSchedule,
-    LinearSchedule,
-    StepSchedule,
-)
+from sktemper.schedules import ExponentialSchedule, LinearSchedule, StepSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 WEIGHTED = {

@@ -129,17 +129,6 @@ def test_a_stationary_stream_gets_no_new_topics():
     assert not model.state_.stream.alarms
 
 
-def test_streams_of_mixtures_have_the_same_bits_for_any_number_of_jobs():
-    X, _, half = learned_half("full")
-    one, two = (
-        learned(copy.deepcopy(half).set_params(n_jobs=n_jobs), X[N : N + 750])
-        for n_jobs in (1, 2)
-    )
-    assert one.renewals_["sample"][-1] > N
-    np.testing.assert_array_equal(one.means_, two.means_)
-    assert one.renewals_["sample"].tolist() == two.renewals_["sample"].tolist()
-
-
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", ["full", "tied", "words", "wide", "bits"])
 def test_merging_a_union_of_copies_gives_the_original(name):

@@ -264,18 +264,22 @@ def test_batch_size_none_in_a_stream(counts):
     assert fitted.history_["learning_rate"][-1] == RATE(fitted.n_batch_iter_)
 
 
-# -- text ------------------------------------------------------------------------------
+# -- history ---------------------------------------------------------------------------
 
 
 def test_the_history_of_an_endless_stream_stays_small():
-    history = History(limit=10)
+    history, ladder = History(limit=10), np.array([1.0, 2.0])
     for step in range(1, 1001):
-        history.append(step=step, temperature=1.0)
+        shares = np.array([step, 1000 - step]) / 1000
+        history.append(step=step, ladder=ladder, probabilities=shares)
         if step % 100 == 0:
             history.add_score(-step)
     table = history.to_dict()
     assert 10 < len(table["step"]) <= 20
     assert (np.diff(table["step"]) > 0).all()
+    np.testing.assert_array_equal(
+        table["temperature_probabilities"][:, 0], table["step"] / 1000
+    )
     scored = ~np.isnan(table["heldout_score"])
     assert scored.sum() == 10  # no scored row was removed
     np.testing.assert_array_equal(

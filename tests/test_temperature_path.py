@@ -18,12 +18,7 @@ from sktemper import (
     TemperedGaussianMixture,
 )
 from sktemper._utils._evidence import effective_rows
-from sktemper._utils._separation import (
-    bipartitions,
-    dip,
-    dip_of_chance,
-    largest_dip,
-)
+from sktemper._utils._separation import bipartitions, dip, dip_of_chance, largest_dip
 from sktemper.model_selection import _agreement, _rows_of_level, temperature_path
 from sktemper.plotting import TemperaturePathDisplay
 

@@ -12,12 +12,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sktemper import (
-    AnnealedLDA,
-    AnnealedMultinomialMixture,
-    TemperedLDA,
-    seeded_prior,
-)
+from sktemper import AnnealedLDA, AnnealedMultinomialMixture, TemperedLDA, seeded_prior
 from sktemper._utils._words import WordRanks
 from sktemper.datasets import (
     load_debian_descriptions,
