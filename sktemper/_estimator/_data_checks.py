@@ -63,7 +63,8 @@ def warn_of_columns(estimator, n_columns, faults):
         found.pop(ONE_VALUE, None)
     for fault, names in found.items():
         if fault != EMPTY or len(names) < n_columns:  # not if all have no weight
-            message = f"{listed(names)} {fault}. Leave it out of X."
+            each, them = ("Each of ", "them") if len(names) > 1 else ("", "it")
+            message = f"{each}{listed(names)} {fault}. Leave {them} out of X."
             warn_once(estimator, fault, message, UserWarning)
 
 
@@ -72,7 +73,7 @@ def check_columns(self, data):
     seen, faults = set(), []
     for label, numbers in labelled_columns(data, self._names()):
         fault = fault_of(numbers, seen)
-        if fault is None and np.nanmin(numbers) == np.nanmax(numbers):
+        if fault is None and np.fmin.reduce(numbers) == np.fmax.reduce(numbers):
             fault = ONE_VALUE
         faults.append((label, fault))
     warn_of_columns(self, data.shape[1], faults)
@@ -91,15 +92,19 @@ def check_first_columns(self, data):
 def labelled_columns(data, names):
     """Yield labels of columns of arrays for messages, and the columns, one at a time.
 
-    Data are never copied whole.
+    Data are never copied whole.  Sparse columns have their smallest and largest values.
     """
-    blocks = [X for X in data.validated if not issparse(X)]
+    blocks = [_ends(X) if issparse(X) else X for X in data.validated]
     weight = data.weight if sum(map(len, blocks)) == len(data) else None
-    for number, name in enumerate(names if blocks else []):
+    for number, name in enumerate(names):
         label = f"Column {name!r}" + " of X" * (not isinstance(name, str))
         columns = [X[:, number] for X in blocks]
         column = columns[0] if len(columns) == 1 else np.concatenate(columns)
         yield label, with_weight(column, weight)
+
+
+def _ends(X):
+    return np.vstack([X.nanmin(axis=0).toarray(), X.nanmax(axis=0).toarray()])
 
 
 # -- copies of rows, of which a mixture would make components of their own -------------

@@ -164,7 +164,9 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
 
     _min_samples = 2  # the start needs a covariance
 
-    _check_first = check_first_columns
+    def _check_first(self, data):
+        check_first_columns(self, data)
+        self._warn_of_kinds(data)
 
     def _check_enough(self, data):
         if self.precisions_init is not None and self.covariance_type not in COVARIANCES:
@@ -174,11 +176,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             )
         check_enough_samples(self, data)
         check_columns(self, data)
-        if self.n_components > 1:
-            columns = labelled_columns(data, self._names())
-            message = about_discrete_columns(columns, self.n_features_in_)
-            if message is not None:
-                warn_once(self, "kinds", message, UserWarning)
+        self._warn_of_kinds(data)
         is_full = self.covariance_type in ("full", "auto") and not _is_choice(self)
         n_rows = len(data if data.weight is None else np.flatnonzero(data.weight))
         if is_full and self.n_features_in_ > n_rows:
@@ -187,6 +185,12 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
                 'rows for full covariances. Use covariance_type="auto", "low_rank", '
                 '"diag" or "spherical".'
             )
+
+    def _warn_of_kinds(self, data):
+        columns = labelled_columns(data, self._names())
+        message = about_discrete_columns(columns, self.n_features_in_)
+        if message is not None and self.n_components > 1:
+            warn_once(self, "kinds", message, UserWarning)
 
     def _prepare_fit(self, data, sample_weight):
         """Choose the covariance type if it is "auto"."""

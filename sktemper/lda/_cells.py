@@ -36,12 +36,19 @@ def added(a, b):
 
 
 def stepped(cells, sums, rate, scale):
-    """Return the sums of cells after a step, or None if no document had a cell."""
-    if sums is None:
-        return cells
-    factors = np.tile([[1.0 - rate], [rate * scale]], sums.shape[1])
-    factors[:, -1] **= 2
-    return added(None if cells is None else cells * factors[0], sums * factors[1])
+    """Return the sums of cells after a step, or None if no document had a cell so far.
+
+    Documents without cells, for which ``sums`` is None, age the cells like others.
+    """
+    return added(_scaled(cells, 1.0 - rate), _scaled(sums, rate * scale))
+
+
+def _scaled(cells, factor):
+    if cells is None:
+        return None
+    factors = np.full(cells.shape[1], factor)
+    factors[-1] **= 2
+    return cells * factors
 
 
 def with_shares(cells, shares):

@@ -474,7 +474,7 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             Groups of the documents, see `fit`.  Chunks may have new cells, and chunks
-            without covariates leave the cells as they are.
+            without covariates age the cells like others.
 
         Returns
         -------

@@ -314,7 +314,11 @@ def gifts(random, case):
     return agreement(_gaussian(8 if case == "sound" else 3), X, y)
 
 
-@warned("few or frequent values, .*AnnealedMixedMixture", "DISCRETE")
+@warned(
+    "few or frequent values, .*AnnealedMixedMixture",
+    "DISCRETE",
+    "_GaussianMixture._warn_of_kinds",
+)
 def discrete_columns(random, case):
     """0/1 columns, or these and counts."""
     X, y = _profiles(random, 300, 15)
