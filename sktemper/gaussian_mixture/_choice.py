@@ -135,12 +135,8 @@ class _Comparison:
     def compared(self, kind, clusters, least=1):
         """Return the evidence of a type, less its price, and the number of clusters."""
         model = self.make_model(kind, self.X.shape[1])
-        try:
-            hyper = model.initial_hyper(*self._sample)
-            evidence, n_clusters = self._evidence(model, hyper, clusters, least)
-        except IllDefined:
-            return -np.inf, 0
-        price = self.X.shape[1] if hyper.is_diagonal else model.covariance.n_kept
+        evidence, n_clusters, is_diagonal = self._tried(model, clusters, least)
+        price = self.X.shape[1] if is_diagonal else model.covariance.n_kept
         if kind == "full":
             price -= MARGIN * self.weight.sum()
         self.log("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
@@ -174,17 +170,24 @@ class _Comparison:
             return -np.inf, 0, 0
         subspace = Subspace(directions, one, n_scores)
         model = self.make_model("low_rank", n_features, subspace)
-        try:
-            hyper = model.initial_hyper(*self._sample)
-            evidence, n_clusters = self._evidence(model, hyper, self.standard)
-        except IllDefined:
-            return -np.inf, 0, 0
-        if n_clusters > 1:
+        evidence, n_clusters, _ = self._tried(model, self.standard)
+        if n_clusters != 1:
             alone += evidence - subspace.log_constant
             alone -= directions.log_likelihood(n_scores, total)
         line = "low_rank with %d scores: evidence %.10g, %d clusters"
         self.log(line, n_scores, alone, n_clusters)
         return alone, n_clusters, n_scores
+
+    def _tried(self, model, clusters, least=1):
+        """Return `_evidence`, or -inf of 0 clusters if the mixture is ill-defined.
+
+        Whether a covariance that is computed from the data is diagonal follows.
+        """
+        try:
+            hyper = model.initial_hyper(*self._sample)
+            return *self._evidence(model, hyper, clusters, least), hyper.is_diagonal
+        except IllDefined:
+            return -np.inf, 0, True
 
     def _evidence(self, model, hyper, clusters, least=1):
         """Return the lower bound of a mixture, and its number of clusters.

@@ -164,9 +164,7 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
 
     _min_samples = 2  # the start needs a covariance
 
-    def _check_first(self, data):
-        check_first_columns(self, data)
-        self._warn_of_kinds(data)
+    _check_first = check_first_columns
 
     def _check_enough(self, data):
         if self.precisions_init is not None and self.covariance_type not in COVARIANCES:
@@ -176,7 +174,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             )
         check_enough_samples(self, data)
         check_columns(self, data)
-        self._warn_of_kinds(data)
         is_full = self.covariance_type in ("full", "auto") and not _is_choice(self)
         n_rows = len(data if data.weight is None else np.flatnonzero(data.weight))
         if is_full and self.n_features_in_ > n_rows:
@@ -186,10 +183,12 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
                 '"diag" or "spherical".'
             )
 
-    def _warn_of_kinds(self, data):
+    def _inspect_training_data(self, data, fresh):
+        if not fresh or self.n_components == 1:
+            return
         columns = labelled_columns(data, self._names())
         message = about_discrete_columns(columns, self.n_features_in_)
-        if message is not None and self.n_components > 1:
+        if message is not None:
             warn_once(self, "kinds", message, UserWarning)
 
     def _prepare_fit(self, data, sample_weight):

@@ -43,12 +43,10 @@ def _correlations(sums):
     pairs = np.outer(widths, widths) > 0
     widths[widths == 0] = 1.0
     found = np.where(pairs, covariances / np.outer(widths, widths), np.eye(len(widths)))
-    values, vectors = np.linalg.eigh(found)  # some are negative because of gaps
-    found = vectors * np.maximum(values, 0.0) @ vectors.T
-    found /= np.sqrt(np.outer(found.diagonal(), found.diagonal()))
     np.fill_diagonal(pairs, False)
     squares, by_chance = (found[pairs] ** 2).sum(), (1.0 / weights[pairs]).sum()
-    found *= max(squares - by_chance, 0.0) / (squares or 1.0)
+    least = min(np.linalg.eigvalsh(found)[0], 0.0)  # negative because of gaps
+    found *= max(squares - by_chance, 0.0) / (squares or 1.0) / (1.0 - 2.0 * least)
     np.fill_diagonal(found, 1.0)
     return widths, found
 

@@ -31,12 +31,7 @@ from .._estimator._data_checks import (
 )
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin, check_enough_samples, model_of
-from .._estimator._problems import (
-    Validation,
-    validated_weight,
-    weights_of_rows,
-    workers_for,
-)
+from .._estimator._problems import Validation, validated_weight, workers_for
 from .._estimator._variants import (
     AnnealedMixin,
     training_constructor,
@@ -409,7 +404,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         width = self.n_features_in_
         if width * width**2 > TERMS_ALONE:  # multiplications for a row with gaps
             return
-        weight = weights_of_rows(problem.row_weight, problem.data)
+        weight = _weights_of_rows(problem.row_weight, len(problem.data))
         prepared = self._prepared(problem.model)
         sums = problem.sum(sums_of_residuals, prepared, values=weight)
         state.choices = replace(state.choices, residuals=sums)

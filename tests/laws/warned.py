@@ -317,7 +317,7 @@ def gifts(random, case):
 @warned(
     "few or frequent values, .*AnnealedMixedMixture",
     "DISCRETE",
-    "_GaussianMixture._warn_of_kinds",
+    "_GaussianMixture._inspect_training_data",
 )
 def discrete_columns(random, case):
     """0/1 columns, or these and counts."""
