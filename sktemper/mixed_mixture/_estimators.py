@@ -392,6 +392,17 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         median: "mean" and "median" take the mode.  For numbers, "mode" is the default
         given the most probable class.  "sample" draws the class of a row, and then the
         gaps, with ``random_state``; several samples are pooled as multiple imputations.
+
+        None and "mean" add what the rest of the row tells about a gap beyond its class:
+        the regression on the residuals of other columns, whose correlations within
+        classes `fit` learns for at most 128 columns, less what chance explains [1]_.
+        After `partial_fit` alone, means are those of the classes.
+
+        References
+        ----------
+        .. [1] J. Schaefer, K. Strimmer, "A shrinkage approach to large-scale covariance
+           matrix estimation", Statistical Applications in Genetics and Molecular
+           Biology 4, 2005.
         """
         if isinstance(X, Source):
             raise TypeError(

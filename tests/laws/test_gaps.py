@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedGaussianMixture,
+    AnnealedLDA,
     AnnealedMixedMixture,
 )
 
@@ -116,3 +117,15 @@ def test_faults_of_columns_are_told_of_each_form_of_data():
     answers = random.integers(1, 4, size=(300, 4)).astype(float)
     with pytest.warns(UserWarning, match="few or frequent values"):
         AnnealedGaussianMixture(2, random_state=0).partial_fit(answers)
+
+
+def test_documents_without_covariates_age_cells():
+    """Sums of cells are halved in a half-life, and shares stay."""
+    random = generator("gaps", "cells")
+    X, cells = random.poisson(0.5, size=(400, 30)), np.arange(400) % 3
+    lda = AnnealedLDA(3, half_life=50, renewals=None, random_state=0)
+    lda.partial_fit(X[:200], covariates=cells[:200])
+    before = lda.state_.globals_.cells[:, :-3]
+    lda.partial_fit(X[200:])
+    ratio = lda.state_.globals_.cells[:, :-3] / before
+    assert np.ptp(ratio) < 1e-9 and ratio.max() < 0.5
