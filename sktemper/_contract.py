@@ -793,11 +793,12 @@ class Capabilities(Renewing):
     # -- largest_rates: for Gaussian noise, whose factors may be negative --------------
     def largest_rate(
         self, globals_: Any, statistics: Any, scale: float, powers: Powers, hyper: Any
-    ) -> float:
+    ) -> Any:
         """Return the rate at which a step would leave the domain of the parameters.
 
         This can happen only if statistics have negative factors.  The rate is infinity
-        if no rate leaves the domain.
+        if no rate leaves the domain.  An array has a rate for each part, such as a
+        component; `step` then gets such an array, too.
         """
         return np.inf
 
@@ -805,12 +806,12 @@ class Capabilities(Renewing):
         """Return statistics whose entries are in their domain, one by one.
 
         They replace statistics with negative factors.  By default they are unchanged,
-        and `largest_rate` limits the rate of the whole step.
+        and `largest_rate` limits the rates.
         """
         return statistics
 
-    def is_valid(self, globals_: Any) -> bool:
-        """Return whether the parameters are in their domain."""
+    def is_valid(self, globals_: Any) -> Any:
+        """Return whether the parameters, or each of their parts, are in the domain."""
         raise NotImplementedError
 
     # -- log_partitions: for temperatures that are inferred ----------------------------
@@ -1106,8 +1107,8 @@ class Options:
             D / S.
         powers : Powers
             Only ``powers.prior`` is used; ``statistics`` contain the other powers.
-        rate : float
-            Weight of the target, in [0, 1].
+        rate : float or ndarray
+            Weight of the target, in [0, 1]; an array if `largest_rate` returns one.
         hyper : object
         """
         old = self.natural_parameters(globals_)

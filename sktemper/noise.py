@@ -74,20 +74,21 @@ class GradientNoise(Policy):
         """
         return True
 
-    def guarded(self, rate: Float, largest_rate: Callable) -> float:
-        """Return a rate with which the step stays in the domain of the parameters.
+    def guarded(self, rate: Float, largest_rate: Callable) -> Float | np.ndarray:
+        """Return rates with which the step stays in the domain of the parameters.
 
-        By default it is at most 0.9 times the rate at which the step would leave the
-        domain.  A policy without negative factors returns ``rate``.
+        By default they are at most half of the rates at which it would leave the
+        domain.
 
         Parameters
         ----------
         rate : float
         largest_rate : callable
             ``largest_rate()`` returns the rate at which the step would leave the
-            domain, or infinity if no rate does.  The call takes time.
+            domain, infinity if no factor is negative, or an array of the rates of its
+            parts, such as components.  The call takes time.
         """
-        return min(rate, 0.9 * largest_rate())
+        return np.minimum(rate, 0.5 * largest_rate())
 
 
 class NoNoise(GradientNoise):
@@ -106,9 +107,6 @@ class NoNoise(GradientNoise):
 
     def unit_noise(self, n_units, clock, random) -> np.ndarray | None:
         return None
-
-    def guarded(self, rate, largest_rate) -> float:
-        return rate
 
 
 @dataclass(eq=False, repr=False)
@@ -132,8 +130,9 @@ class SVIPlusNoise(GradientNoise):
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the factors: S times a Dirichlet, which has no negative factors,
         or 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the paper, whose factors
-        may be negative.  For LDA, tokens of a word in a topic that would be fewer than
-        0 are 0; steps of other models are shortened, see ``history_["rate_share"]``.
+        may be negative.  Numbers of tokens, rows and events that would be negative are
+        0.  Components and items that would leave their domain take a shorter step or
+        none, see ``history_["rate_share"]``; so do all features of a factorial mixture.
 
     Notes
     -----
@@ -214,12 +213,6 @@ class SVIPlusNoise(GradientNoise):
             return 1.0 + excess - excess.mean()
         concentration = size / (n_units - size) - 1.0 / n_units
         return n_units * random.dirichlet(np.full(n_units, concentration))
-
-    def guarded(self, rate, largest_rate) -> float:
-        """Return the rate, reduced with Gaussian factors to stay in the domain."""
-        if self.distribution == "dirichlet":
-            return rate
-        return super().guarded(rate, largest_rate)
 
 
 def as_size(value):

@@ -43,7 +43,7 @@ NO_CRITICAL_TEMPERATURES = {"check_critical_temperatures_do_not_increase"}
 NO_ITERATIONS = {"check_stop_stops"}
 NO_LARGEST_RATES = {
     "check_invalid_parameters_are_found",
-    "check_largest_rate_is_the_largest",
+    "check_largest_rates_are_in_the_domain",
 }
 NO_LOCAL_WIDTH = {"check_local_parameters_have_their_width"}
 NO_CONTINUOUS_LOCAL = {"check_row_bounds_move_with_the_prior"}

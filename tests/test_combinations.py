@@ -54,7 +54,7 @@ def assert_valid(fitted, X):
     """Assert that all parameters are in their domain and all results are finite."""
     model, state = fitted_model(fitted), fitted.state_
     if "largest_rates" in model.capabilities():
-        assert model.is_valid(state.globals_)
+        assert np.all(model.is_valid(state.globals_))
     # of factorizations only if all precisions are positive definite
     assert model.is_finite(state.globals_, state.hyper, None)
     assert np.isfinite(fitted.lower_bound(X))

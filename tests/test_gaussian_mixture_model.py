@@ -255,8 +255,7 @@ def test_the_kernel_of_factors_inverts(n):
         random = np.random.default_rng(d)
         roots = random.normal(size=(n, d, d))
         matrices = roots @ roots.swapaxes(1, 2) + 0.1 * np.eye(d)
-        factors, logs, n_bad = wishart_kernels.inverse_factors(matrices)
-        assert n_bad == 0
+        factors, logs = wishart_kernels.inverse_factors(matrices)
         np.testing.assert_array_equal(factors, np.tril(factors))
         inverses = factors.swapaxes(1, 2) @ factors
         np.testing.assert_allclose(
@@ -273,12 +272,12 @@ def test_the_kernel_of_factors_inverts(n):
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, np.inf])
 @pytest.mark.machine
-def test_the_kernel_counts_matrices_without_a_factor(value):
+def test_the_kernel_tells_matrices_without_a_factor(value):
     matrices = np.tile(np.eye(3), (11, 1, 1))
     matrices[4, 1, 1] = value
-    assert wishart_kernels.inverse_factors(matrices)[2] == 1
     matrices[9, 2, 0] = 5.0
-    assert wishart_kernels.inverse_factors(matrices)[2] == 2
+    is_bad = np.isnan(wishart_kernels.inverse_factors(matrices)[1])
+    assert np.flatnonzero(is_bad).tolist() == [4, 9]
 
 
 @pytest.mark.parametrize("d", [1, 2, 17])
@@ -681,7 +680,7 @@ def test_a_birth_gives_a_component_neighbours(covariance_type, weight_prior):
         block = X[: 90 if seed else 30]
         moved, same_hyper = model.propose_birth(globals_, hyper, block, random)
         assert same_hyper is hyper
-        assert model.is_valid(moved)
+        assert np.all(model.is_valid(moved))
         counts = model.usual(moved).precision - hyper.mean_precision
         assert counts.sum() == pytest.approx(total)
         if seed:  # one component has a whole number of samples, those near it

@@ -5,19 +5,27 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import new_model
+from fits import fitted_model, new_model
 from oracles import lda_document
 from scipy import sparse
 from scipy.special import logsumexp, softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sktemper import AnnealedLDA, TemperedFactorialMixture, TemperedLDA
+from sktemper import (
+    AnnealedLDA,
+    TemperedFactorialMixture,
+    TemperedGaussianMixture,
+    TemperedLDA,
+    TemperedMixedMixture,
+    TemperedMultinomialMixture,
+    TemperedStudentMixture,
+)
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import AdaptiveRate, ConstantRate
-from sktemper.model import LocalStep, Powers, Request
-from sktemper.noise import NoNoise, SVIPlusNoise
+from sktemper.model import LocalStep, NaturalModel, Powers, Request
+from sktemper.noise import GradientNoise, SVIPlusNoise
 from sktemper.schedules import Clock, LinearSchedule
 from sktemper.tempering import GlobalTempering, LocalTempering
 
@@ -56,10 +64,52 @@ def test_entries_of_a_gaussian_step_stay_in_the_domain():
     np.testing.assert_allclose(moved, 0.1 + 0.9 * (0.1 + 4 * tokens))
 
 
-def test_a_gaussian_step_of_other_models_is_shortened():
-    guard = SVIPlusNoise(0.5, "gaussian").guarded
-    assert guard(0.9, lambda: 0.5) == pytest.approx(0.45)
-    assert guard(0.1, lambda: 0.5) == 0.1
+def test_gaussian_noise_of_topics_shortens_no_step(documents):
+    noise = SVIPlusNoise(0.25, "gaussian")
+    lda = TemperedLDA(4, tempering=None, gradient_noise=noise, batch_size=30)
+    lda.set_params(max_iter=2, learning_rate=1.0, random_state=0).fit(documents)
+    assert (lda.history_["rate_share"] == 1).all() and (lda.components_ > 0).all()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(TemperedGaussianMixture(4, covariance_type=c) for c in ("full", "tied")),
+        TemperedStudentMixture(4, covariance_type="diag"),
+        TemperedMixedMixture(4),
+        TemperedMultinomialMixture(4),
+    ],
+    ids=lambda kind: f"{type(kind).__name__}-{getattr(kind, 'covariance_type', '')}",
+)
+def test_gaussian_noise_limits_the_components_that_leave_their_domain(kind):
+    """The others take the whole step, whose mean is that of a step without noise."""
+    random = np.random.default_rng(0)
+    X = random.poisson(random.choice([1, 4, 9], (120, 1)), (120, 3)).astype(float)
+    fitted = clone(kind).set_params(moves=None, random_state=0).fit(X)
+    model, state = fitted_model(fitted), fitted.state_
+    globals_, hyper, block = state.globals_, state.hyper, model.take(X, slice(None))
+    prepared, guard = model.prepare(globals_, hyper), SVIPlusNoise(4, "gaussian")
+    targets, n_limited = [], 0
+    for _ in range(60):
+        weights = guard.unit_noise(120, Clock(), random)
+        given = model.local_step(block, prepared, Request(Powers(), weights)).statistics
+        targets.append(given.components)
+        given = model.within_domain(given), 1.0, Powers()
+        rates = guard.guarded(
+            0.7, lambda given=given: model.largest_rate(globals_, *given, hyper)
+        )
+        moved = model.step(globals_, *given, rates, hyper)
+        assert np.all(model.is_valid(moved))
+        whole = NaturalModel.step(model, globals_, *given, 0.7, hyper)
+        is_whole = np.broadcast_to(rates == 0.7, 4)
+        n_limited += np.sum(~is_whole)
+        if np.ndim(rates):
+            rest = moved.components[is_whole], whole.components[is_whole]
+            np.testing.assert_allclose(*rest, rtol=1e-12)
+    assert (n_limited > 0) == (kind.__class__ is not TemperedMultinomialMixture)
+    plain = model.local_step(block, prepared, Request(Powers())).statistics.components
+    error = np.std(targets, axis=0) / np.sqrt(len(targets)) + 1e-12
+    assert np.abs((np.mean(targets, axis=0) - plain) / error).max() < 5
 
 
 def test_the_adaptive_rate_is_signal_over_signal_and_noise():
@@ -476,9 +526,12 @@ def test_a_later_step_of_rate_0_does_not_restart_the_schedules(documents):
     assert history["temperature"].tolist() == [3.0, 2.5, 2.0, 1.5, *[1.0] * 4]
 
 
-class AllOfTheLargestRate(NoNoise):
+class AllOfTheLargestRate(GradientNoise):
+    def unit_noise(self, n_units, clock, random):
+        return np.linspace(-0.1, 1, n_units)
+
     def guarded(self, rate, largest_rate):
-        return min(rate, largest_rate())
+        return np.minimum(rate, largest_rate())
 
 
 def test_rates_are_guarded_with_the_priors_after_the_step(samples, monkeypatch):

@@ -251,7 +251,7 @@ class WithoutTheScale(GammaPoissonModel):
         return super().step(globals_, statistics, 1.0, powers, rate, hyper)
 
 
-@found_by("check_largest_rate_is_the_largest", "too large: a step of rate 1")
+@found_by("check_largest_rates_are_in_the_domain", "too large: a step of rate 1")
 class WithAnyLargestRate(GammaPoissonModel):
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
         return np.inf

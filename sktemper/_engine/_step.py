@@ -118,9 +118,16 @@ class Policies(NamedTuple):
         return as_number(rate, *checks), state
 
     def guarded(self, rate, largest_rate):
-        """Return the rate, reduced so that the step stays in the domain."""
-        rate = self.gradient_noise.guarded(rate, largest_rate)
-        return as_number(rate, self.gradient_noise, "guarded rate", 0.0, 1.0)
+        """Return the rate, or one for each part of the parameters that may differ.
+
+        With these rates the step stays in the domain.
+        """
+        rates = self.gradient_noise.guarded(rate, largest_rate)
+        checks = self.gradient_noise, "guarded rate"
+        if np.ndim(rates) == 0:
+            return as_number(rates, *checks, 0.0, 1.0)
+        rates = as_numbers(rates, *checks, len(rates), 0.0, 1.0)
+        return rate if (rates == rate).all() else rates
 
 
 class _DataNeeded(Exception):
@@ -138,6 +145,11 @@ def check_class(value, cls, policy, what, others=""):
             f"{type(policy).__name__} gave {value!r} as the {what}, which must be of "
             f"the class {cls.__name__}{others}."
         )
+
+
+def always_inside(*step):
+    """Return the largest rate of a step that stays in the domain at any rate."""
+    return math.inf
 
 
 def numbers_of_moves(moves):
@@ -191,7 +203,8 @@ class StepOutcome(NamedTuple):
     statistics : object
     scale : float
     powers : Powers
-    rate : float
+    rates : float or ndarray
+        Rate of the parameters, or of each of their parts.
     hyper : object
     wanted_rate : float
         Learning rate before the noise policy reduced it.
@@ -204,12 +217,17 @@ class StepOutcome(NamedTuple):
     statistics: Any
     scale: float
     powers: Powers
-    rate: float
+    rates: float | np.ndarray
     hyper: Any
     wanted_rate: float
     local: Any
     tempering: Any
     learning_rate: Any
+
+    @property
+    def rate(self):
+        """Mean of the rates."""
+        return float(np.mean(self.rates))
 
 
 class Steps:
@@ -338,8 +356,9 @@ class Steps:
         """Return the outcome of the summed local steps; the state is unchanged."""
         model, policies, state = self.problem.model, self.policies, self.state
         scale, statistics, factors = batch.scale, local.statistics, inputs.unit_noise
+        largest = always_inside
         if factors is not None and np.min(factors, initial=0.0) < 0:
-            statistics = model.within_domain(statistics)
+            statistics, largest = model.within_domain(statistics), model.largest_rate
         arguments = statistics, scale, inputs.powers
 
         def gradient():
@@ -350,14 +369,13 @@ class Steps:
         wanted, rate_state = policies.rate(
             state.policies.learning_rate, inputs.clock, gradient, lambda: inputs.powers
         )
-        largest = functools.partial(model.largest_rate, state.globals_, *arguments)
-        rate = policies.guarded(wanted, functools.partial(largest, state.hyper))
-        hyper = model.update_hyper(
-            state.hyper, state.globals_, statistics, scale, rate, inputs.powers
-        )
+        largest = functools.partial(largest, state.globals_, *arguments)
+        rates = policies.guarded(wanted, functools.partial(largest, state.hyper))
+        learned = state.hyper, state.globals_, statistics, scale, float(np.mean(rates))
+        hyper = model.update_hyper(*learned, inputs.powers)
         return StepOutcome(
             *arguments,
-            rate=policies.guarded(rate, functools.partial(largest, hyper)),
+            rates=policies.guarded(wanted, functools.partial(largest, hyper)),
             hyper=hyper,
             wanted_rate=wanted,
             local=np.concatenate(local.kept) if local.kept else None,

@@ -728,10 +728,10 @@ class TemperedEstimator(
         """History of the training: a dict of arrays with an entry for each step.
 
         "step", "passes", "seconds", "temperature", "learning_rate", "rate_share" (the
-        learning rate divided by the rate before negative factors of the gradient noise
-        shortened the step; 1 if they did not), "batch_bound" (the tempered
-        bound of the batch's own part), "heldout_score" (NaN without one) and
-        "mean_iterations" (of the local step of a row); if computed,
+        learning rate, a mean over components or items, divided by the rate before
+        negative factors of the gradient noise shortened steps; 1 if they did not),
+        "batch_bound" (the tempered bound of the batch's own part), "heldout_score" (NaN
+        without one) and "mean_iterations" (of the local step of a row); if computed,
         "temperature_probabilities" and "lower_bound" (before a step at T=1); and for
         each move "move_step", "move_seconds", "move_kept" and "move_bound".
         """

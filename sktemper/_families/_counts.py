@@ -229,9 +229,13 @@ class DirichletFamily(Family):
         totals = polygamma(1, self.totals(concentration)) * self.totals(change)
         return product - self.repeat_for_options(totals)
 
-    def is_valid(self, parameters) -> bool:
-        """Return whether all concentrations are positive."""
-        return bool((parameters > -1).all())
+    def is_valid(self, parameters) -> np.ndarray:
+        """Return whether all concentrations of each component are positive."""
+        return (parameters > -1).all(axis=1)
+
+    def within_domain(self, statistics) -> np.ndarray:
+        """Return statistics in which no option has been observed less than 0 times."""
+        return statistics.clip(0.0)
 
     def draws(self, parameters, random) -> np.ndarray:
         logs = log_gamma_draws(parameters + 1.0, random)
@@ -411,10 +415,12 @@ class GammaFamily(Family):
             ]
         )
 
-    def is_valid(self, parameters) -> bool:
-        """Return whether all shapes and rates are positive."""
+    def is_valid(self, parameters) -> np.ndarray:
+        """Return whether all shapes and rates of each component are positive."""
         shape, rate = self.split(parameters)
-        return bool((shape > -1).all() and (rate > 0).all())
+        return ((shape > -1) & (rate > 0)).all(axis=1)
+
+    within_domain = DirichletFamily.within_domain
 
     def draws(self, parameters, random) -> np.ndarray:
         shape, rate = self.split(parameters)

@@ -50,13 +50,17 @@ class Natural:
         pairs = vars(self).values(), vars(other).values()
         return type(self)(*map(operator.add, *pairs))
 
-    def scaled(self, factor: float) -> Self:
+    def scaled(self, factor: float | np.ndarray) -> Self:
         """Return ``factor`` times the parameters; with factor 1, the same object.
 
+        An array has a factor for each row of the arrays.
         Arrays that are not C-contiguous are copied, because NumPy adds the elements of
         other layouts in another order, which changes the rounding.
         """
         arrays = vars(self).values()
+        if np.ndim(factor):
+            parts = [np.expand_dims(factor, [*range(1, a.ndim)]) * a for a in arrays]
+            return type(self)(*parts)
         if factor == 1 and all([np.asarray(a).flags.c_contiguous for a in arrays]):
             return self
         return type(self)(*[factor * array for array in arrays])
@@ -108,7 +112,7 @@ class NaturalModel(ConjugateModel):
     def step(self, globals_, statistics, scale, powers, rate, hyper) -> Any:
         """Step the natural parameters toward the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
-        if rate == 1:  # C order is kept, so that sums have the same bits
+        if np.all(rate == 1):  # C order is kept, so that sums have the same bits
             arrays = (
                 np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
                 for array in target.arrays()
@@ -116,17 +120,26 @@ class NaturalModel(ConjugateModel):
             return type(target)(*arrays)
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
-    def largest_rate(self, globals_, statistics, scale, powers, hyper) -> float:
-        """Return the rate at which a parameter would leave its domain."""
+    def largest_rate(self, globals_, statistics, scale, powers, hyper) -> Any:
+        """Return the rate at which the parameters, or each row, leave their domain.
+
+        They must be valid without half of the prior: statistics without negative
+        factors leave all of it.
+        """
+        prior = self.target(statistics, 0.0, powers, hyper)
         target = self.target(statistics, scale, powers, hyper)
-        low, high = 0.0, 1.0
-        if self.is_valid(target):
-            return math.inf
-        for _ in range(HALVINGS):
-            rate = 0.5 * (low + high)
+
+        def is_inside(rate):
             between = globals_.scaled(1 - rate) + target.scaled(rate)
-            low, high = (rate, high) if self.is_valid(between) else (low, rate)
-        return low
+            return np.asarray(self.is_valid(between + prior.scaled(-0.5)))
+
+        stays = is_inside(1.0)
+        low, high = np.zeros(stays.shape), np.ones(stays.shape)
+        for _ in range(0 if stays.all() else HALVINGS):
+            rate = 0.5 * (low + high)
+            valid = is_inside(rate)
+            low, high = np.where(valid, rate, low), np.where(valid, high, rate)
+        return np.where(stays, math.inf, low)
 
     def natural_parameters(self, globals_) -> np.ndarray:
         return globals_.vector()
@@ -151,13 +164,6 @@ class FixedLogC:
         """Return log C of each row with the current hyperparameters."""
         log_c = self.log_partition(inverse_temperatures, prepared.hyper, None)
         return np.outer(block.observed, log_c)
-
-
-def rate_to_zero(old, new):
-    """Return the rate at which a step from ``old > 0`` to ``new`` reaches 0, or inf."""
-    old, new = np.atleast_1d(old), np.atleast_1d(new)
-    leaving = new < 0
-    return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))
 
 
 # -- products of dense or sparse moments, independent of the other rows ----------------
@@ -380,9 +386,19 @@ class Family:
         """
         raise NotImplementedError
 
-    def is_valid(self, parameters: np.ndarray) -> bool:
-        """Return whether these are parameters of distributions."""
+    def is_valid(self, parameters: np.ndarray) -> Any:
+        """Return whether these are parameters of distributions, (n_components,).
+
+        A single answer is that of all components together.
+        """
         raise NotImplementedError
+
+    def within_domain(self, statistics: Any) -> Any:
+        """Return statistics whose entries are in their domain, one by one.
+
+        See `ConjugateModel.within_domain`.  By default they are unchanged.
+        """
+        return statistics
 
     def bound(
         self, parameters: np.ndarray, prior: np.ndarray, power: float

@@ -123,22 +123,6 @@ def unpacked(triangles, n_own):
     return out
 
 
-def least_eigenvalue(rows, n_own, other=None):
-    """Return the least eigenvalue of the precisions of Gaussians.
-
-    Rows are packed precisions, then precisions times means.  The eigenvalues are in
-    coordinates in which the precisions of the Gaussians ``other`` are the identity
-    matrix; None means the original coordinates.
-    """
-    n_packed = rows.shape[1] - n_own
-    precisions = unpacked(rows[:, :n_packed], n_own)
-    if other is not None:
-        root = np.linalg.cholesky(unpacked(other[:, :n_packed], n_own))
-        half = np.linalg.solve(root, precisions)
-        precisions = np.linalg.solve(root, half.transpose(0, 2, 1))
-    return np.linalg.eigvalsh(precisions)[:, 0].min()
-
-
 def packed_fisher_product(means, covariances, changes):
     """Return the changes of mean parameters along changes of natural parameters.
 

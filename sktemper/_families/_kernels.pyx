@@ -25,20 +25,20 @@ def inverse_factors(const double[:, :, ::1] matrices):
     """Return F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric matrices.
 
     Only the lower triangles of the matrices are read.  F are lower triangular matrices.
-    Also returns the number of matrices that are not positive definite, or not finite.
+    For a matrix that is not positive definite, or not finite, the logarithm is NaN.
     """
-    cdef intptr_t n = matrices.shape[0], d = matrices.shape[1], n_bad
+    cdef intptr_t n = matrices.shape[0], d = matrices.shape[1]
     factors, log_determinants = np.empty((n, d, d)), np.empty(n)
     if n == 0:
-        return factors, log_determinants, 0
+        return factors, log_determinants
     cdef double[:, :, ::1] triangles = factors
     cdef double[::1] logs = log_determinants
     cdef double[::1] scratch = aligned(np.empty, lanes_scratch(d, 1, 0), np.float64)
     with nogil:
-        n_bad = SIMD.inverse_factors_f64(
+        SIMD.inverse_factors_f64(
             n, d, &matrices[0, 0, 0], &triangles[0, 0, 0], &logs[0], &scratch[0]
         )
-    return factors, log_determinants, n_bad
+    return factors, log_determinants
 
 
 def traces_and_squares(

@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
@@ -310,10 +310,15 @@ class MixtureModel(NaturalModel):
     def global_shapes(self, globals_) -> list | None:
         return list(self.shapes())
 
-    def is_valid(self, globals_) -> bool:
-        return bool((globals_.weights > -1).all()) and self.family.is_valid(
-            globals_.components
-        )
+    def is_valid(self, globals_) -> Any:
+        return self.family.is_valid(globals_.components) & (globals_.weights > -1).all()
+
+    def within_domain(self, statistics) -> Any:
+        """Return statistics without negative numbers of rows, or of events."""
+        counts = self.weights.counts(statistics.weights).clip(0.0)
+        components = self.family.within_domain(statistics.components)
+        weights = self.weights.counted(counts)
+        return replace(statistics, weights=weights, components=components)
 
     def prepare(self, globals_, hyper) -> Any:
         return PreparedMixture(

@@ -84,9 +84,8 @@ class NormalGammaFamily(Family):
 
     def is_valid(self, parameters):
         kappa, weighted, second, freedom = self.split(parameters)
-        if not ((kappa > 0).all() and (freedom > -1).all()):
-            return False
-        return bool((second * kappa > weighted**2).all())
+        is_definite = second * kappa > weighted**2
+        return ((kappa > 0) & (freedom > -1) & is_definite).all(axis=1)
 
     def draws(self, parameters, random):
         kappa, m, a, b = self.usual(parameters)

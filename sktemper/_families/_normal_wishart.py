@@ -270,11 +270,16 @@ class Covariance:
         Factors are lower triangular.  Raises `IllDefined` if a matrix is not positive
         definite.
         """
-        factors, log_determinants, n_bad = _kernels.inverse_factors(
+        factors, log_determinants = self.candidates(inverse_scale)
+        if np.isnan(log_determinants).any():
+            raise IllDefined(ILL_DEFINED)
+        return factors, log_determinants
+
+    def candidates(self, inverse_scale):
+        """Return `factors`; NaN is log |scale| if a matrix is not positive definite."""
+        factors, log_determinants = _kernels.inverse_factors(
             np.ascontiguousarray(inverse_scale).reshape(-1, *inverse_scale.shape[-2:])
         )
-        if n_bad:
-            raise IllDefined(ILL_DEFINED)
         shape = inverse_scale.shape
         return factors.reshape(shape), log_determinants.reshape(shape[:-2])
 
@@ -378,10 +383,9 @@ class Diagonal(Covariance):
         means = sums / precision[:, None]
         return means, second - self.outer(precision, means)
 
-    def factors(self, inverse_scale):
-        """Return the roots of the scales, and log |scale|."""
-        if not ((inverse_scale > 0) & (inverse_scale < np.inf)).all():
-            raise IllDefined(ILL_DEFINED)
+    def candidates(self, inverse_scale):
+        is_valid = (inverse_scale > 0) & (inverse_scale < np.inf)
+        inverse_scale = np.where(is_valid, inverse_scale, np.nan)
         return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
 
     def traces_and_squares(self, scale_factors, matrices, vectors):
@@ -444,9 +448,9 @@ class Spherical(Diagonal):
     def outer(self, factors, vectors):
         return factors * (vectors**2).mean(axis=1)
 
-    def factors(self, inverse_scale):
+    def candidates(self, inverse_scale):
         """Return the roots of the scales for each dimension, and log |scale|."""
-        return super().factors(self._each_dimension(inverse_scale))
+        return super().candidates(self._each_dimension(inverse_scale))
 
     def traces_and_squares(self, scale_factors, matrices, vectors):
         matrices = self._each_dimension(matrices)
@@ -616,11 +620,15 @@ class NormalWishartFamily(Family):
 
     # -- the distribution of the parameters --------------------------------------------
     def is_valid(self, parameters):
-        try:
-            self.usual(parameters)
-        except IllDefined:
-            return False
-        return True
+        parts = self.split(parameters)
+        is_positive = parts.precision > 0
+        kappa = np.where(is_positive, parts.precision, 1.0)
+        _, inverse_scale = self.covariance.centred(kappa, parts.means, parts.second)
+        _, logs = self.covariance.candidates(inverse_scale)
+        is_free = parts.freedom + self.law.shift > self.law.least
+        if self.covariance.is_common:
+            is_positive = is_positive.all()
+        return is_positive & is_free & ~np.isnan(logs)
 
     def log_normaliser(self, parameters):
         usual = self.usual(parameters)

@@ -88,6 +88,9 @@ class Wide:
     def __rmul__(self, factor):
         return replace(self, values=factor * self.values, rest=factor * self.rest)
 
+    def clip(self, least):
+        return replace(self, values=self.values.clip(least), rest=self.rest.clip(least))
+
     def placed(self, places):
         """Return a `Wide` with the columns in another order, and with new columns.
 

@@ -8,7 +8,7 @@
 /* Computes the lower triangular F with F^T F = matrix^-1, unless `factors` is NULL, and
  * log |matrix^-1|, for symmetric matrices.  Only the lower triangles of the matrices are read.
  * `scratch` has memory for two triangles and a vector in each lane.  Returns the number of matrices
- * that are not positive definite. */
+ * that are not positive definite, whose log |matrix^-1| is NaN. */
 LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                                     const double *restrict matrices,
                                     double *restrict factors,
@@ -49,8 +49,9 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                           ? a[element_place(i, i) + lane]
                           : top;
             }
-            log_determinants[first + lane] = logs[lane];
-            n_bad += !(least[lane] > 0) || !(top < HUGE_VAL);
+            const int is_bad = !(least[lane] > 0) || !(top < HUGE_VAL);
+            log_determinants[first + lane] = is_bad ? NAN : logs[lane];
+            n_bad += is_bad;
         }
     }
     return n_bad;

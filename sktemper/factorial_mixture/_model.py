@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from .._contract import LocalStep, Powers, Request, tenth_of_rows
 from .._families._ascent import KernelAscent, ascent_of
-from .._families._family import VALUES_OF_BLOCK, FixedLogC, NaturalModel, rate_to_zero
+from .._families._family import VALUES_OF_BLOCK, FixedLogC, NaturalModel
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from .._utils._validation import ROUNDING
@@ -329,31 +329,6 @@ class FactorialMixtureModel(FixedLogC, NaturalModel):
             factor * statistics.cross,
         )
 
-    def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the smallest rate at which a parameter would leave its domain.
-
-        The limited parameters are the precision, the inclusion probabilities and the
-        noise variance.  A step goes at most half of the way to a noise variance of 0,
-        because the precision is divided by the noise variance.
-        """
-        learned = self._learned(hyper, statistics)
-        old, new = hyper.noise_variance, learned.noise_variance
-        inclusion = hyper.inclusion_probability, learned.inclusion_probability
-        rate = min(
-            rate_to_zero(old, new) / 2,
-            rate_to_zero(*inclusion),
-            rate_to_zero(*(1 - part for part in inclusion)),
-        )
-        # the target is linear in 1 / noise, so it suffices to check both ends
-        for noise in {old, new if new > 0 else old / 2}:
-            target = self.target(
-                statistics, scale, powers, hyper._replace(noise_variance=noise)
-            )
-            least = eigh(target.precision, globals_.precision, eigvals_only=True)[0]
-            if least < 0:
-                rate = min(rate, 1 / (1 - least))
-        return rate
-
     def is_valid(self, globals_):
         return bool(eigh(globals_.precision, eigvals_only=True)[0] > 0)
 
@@ -370,10 +345,11 @@ class FactorialMixtureModel(FixedLogC, NaturalModel):
 
     def _learned(self, hyper, statistics):
         noise, inclusion = hyper.noise_variance, hyper.inclusion_probability
-        if self.learn_noise_variance and statistics.values > 0:
+        if self.learn_noise_variance and statistics.residual >= 0 < statistics.values:
             noise = statistics.residual / statistics.values
         if self.learn_inclusion_probability and statistics.samples > 0:
-            inclusion = np.diag(statistics.second) / statistics.samples
+            on = np.diag(statistics.second).clip(0.0, statistics.samples)
+            inclusion = on / statistics.samples
         return hyper._replace(noise_variance=noise, inclusion_probability=inclusion)
 
     def shapes(self):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .._contract import IllDefined
+from .._contract import IllDefined, Powers, all_finite
 from .._families._dirichlet import LEAST_CONCENTRATION
 from .._families._normal_wishart import COVARIANCES, ILL_DEFINED
 from .._utils._evidence import COST_OF_ROW
@@ -248,7 +248,8 @@ def learned_priors(model, hyper, statistics, scale=1.0, rate=1.0):
     """Return the priors that components learn from their statistics in a step.
 
     Priors stay the same if fewer than two components have rows, because a single
-    component does not show how components differ, or if a component is ill-defined.
+    component does not show how components differ.  Components are left out if negative
+    factors of the rows make them ill-defined.
 
     Parameters
     ----------
@@ -270,7 +271,11 @@ def learned_priors(model, hyper, statistics, scale=1.0, rate=1.0):
         priors,
     )
     if not is_learned:
-        return hyper
+        target = model.target(statistics, scale, Powers(), hyper)
+        is_inside = model.is_valid(target)
+        if np.ndim(is_inside) == 0 or is_inside.all() or not all_finite(statistics):
+            return hyper
+        return learned_priors(model, hyper, statistics.scaled(is_inside), scale, rate)
     learned = with_learned(hyper, priors)
     if rate == 1:
         return learned

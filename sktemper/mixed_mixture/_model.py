@@ -361,7 +361,10 @@ class MixedFamily(Family):
         return np.hstack([part.fisher_product(own, along) for part, own, along in both])
 
     def is_valid(self, parameters):
-        return all(part.is_valid(own) for part, own in self.each(parameters))
+        return np.all([p.is_valid(own) for p, own in self.each(parameters)], axis=0)
+
+    def within_domain(self, statistics):
+        return np.hstack([p.within_domain(own) for p, own in self.each(statistics)])
 
     def draws(self, parameters, random):
         return np.hstack([p.draws(own, random) for p, own in self.each(parameters)])

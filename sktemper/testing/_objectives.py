@@ -359,13 +359,13 @@ def _check_log_partition(case, values, name, rtol=1e-8):
     expect((bends >= -4 * atol).all(), fault, "no negative numbers", bends)
 
 
-def check_largest_rate_is_the_largest(case):
-    """A step leaves the domain if and only if its rate exceeds the largest rate."""
+def check_largest_rates_are_in_the_domain(case):
+    """Steps with the largest rates stay in the domain."""
     case.require("largest_rates")
     model, powers = case.model, Powers()
     unit_noise = np.where(case.random.random(case.n_units()) < 0.5, -2.0, 1.0)
     good = case.local_step().statistics
-    rate = model.largest_rate(case.globals_, good, 1.0, powers, case.hyper)
+    rate = np.min(model.largest_rate(case.globals_, good, 1.0, powers, case.hyper))
     expected = "more than 1, as no step leaves the domain"
     expect(rate > 1, "largest_rate without negative noise", expected, f"{rate:.6g}")
     try:
@@ -373,21 +373,11 @@ def check_largest_rate_is_the_largest(case):
     except (IllDefined, ValueError) as error:
         raise Skip(f"negative noise is refused: {error}") from None
     bad = model.within_domain(bad)
-    rate = model.largest_rate(case.globals_, bad, 50.0, powers, case.hyper)
-    expected = "a positive rate, as a step of rate 0 stays in the domain"
-    expect(rate > 0, "largest_rate", expected, f"{rate:.6g}")
-    smaller = 1.0 if rate > 1 else 0.98 * rate
-    fault = f"largest_rate is too large: a step of rate {smaller:.6g} leaves the domain"
+    rates = model.largest_rate(case.globals_, bad, 50.0, powers, case.hyper)
+    smaller = np.minimum(1.0, 0.98 * rates)
+    fault = f"largest_rate is too large: a step of rate {smaller} leaves the domain"
     is_inside = _is_in_domain(case, bad, smaller)
-    expect(is_inside, fault, f"less than {smaller:.6g}", f"{rate:.6g}")
-    if rate > 1:
-        return
-    larger = min(1.0, 1.05 * rate)
-    fault = (
-        f"largest_rate is too small: a step of rate {larger:.6g} stays in the domain"
-    )
-    is_outside = not _is_in_domain(case, bad, larger)
-    expect(is_outside, fault, "more than that", f"{rate:.6g}")
+    expect(is_inside, fault, f"less than {smaller}", rates)
 
 
 def _is_in_domain(case, statistics, rate):
@@ -397,7 +387,7 @@ def _is_in_domain(case, statistics, rate):
         warnings.simplefilter("ignore")
         try:
             moved = case.step(globals_, statistics, 50.0, Powers(), rate)
-            if not case.model.is_valid(moved):
+            if not np.all(case.model.is_valid(moved)):
                 return False
             case.model.prepare(moved, case.hyper)
             return bool(np.isfinite(case.model.global_bound(moved, case.hyper)))

@@ -404,7 +404,7 @@ def check_invalid_parameters_are_found(case):
         ("after two steps", case.globals_),
         ("where q is the prior", case.prior()),
     ):
-        is_valid = case.model.is_valid(globals_)
+        is_valid = np.all(case.model.is_valid(globals_))
         expect(is_valid, f"is_valid of the parameters {name}", True, False)
     far = case.target(case.local_step().statistics, scale=-CERTAIN_SCALE)
     fault = (
@@ -417,7 +417,7 @@ def check_invalid_parameters_are_found(case):
 def _is_valid(case, vector):
     with np.errstate(all="ignore"):
         try:
-            return case.model.is_valid(case.from_vector(vector))
+            return np.all(case.model.is_valid(case.from_vector(vector)))
         except (ValueError, np.linalg.LinAlgError):
             return False
 
