@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import AnnealedFactorialMixture, TemperedFactorialMixture
 from sktemper.datasets import make_factorial_mixture
-from sktemper.noise import SVIPlusNoise
 
 CLASSES = [AnnealedFactorialMixture, TemperedFactorialMixture]
 SHAPES = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1.0]])
@@ -271,28 +270,6 @@ def test_inverse_transform(samples):
 
 
 # -- streams ---------------------------------------------------------------------------
-
-
-@pytest.mark.every(7)
-@pytest.mark.parametrize("distribution", ["dirichlet", "gaussian"])
-@pytest.mark.parametrize("learned", [True, False])
-def test_noisy_steps_stay_in_the_domain(distribution, learned):
-    X = samples_of()
-    shares = []
-    for seed in range(2):
-        mixture = TemperedFactorialMixture(
-            4,
-            tempering=None,
-            gradient_noise=SVIPlusNoise(2, distribution),
-            batch_size=10,
-            noise_variance=None if learned else 0.01,
-            learning_rate=0.7,
-            max_iter=8,
-            random_state=seed,
-        ).fit(X)
-        assert_finite(mixture, X)
-        shares.append(mixture.history_["rate_share"])
-    assert (np.concatenate(shares) < 1).any() == (distribution == "gaussian")
 
 
 def test_nmf_start_refuses_data_far_below_zero():
