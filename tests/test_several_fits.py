@@ -111,16 +111,16 @@ def test_recurrence_is_the_probability_of_half_of_the_words(corpus):
         def __init__(self, first):
             self.topic_word_ = np.eye(30)[first : first + 10].sum(axis=0)[None] / 10
 
-    own, near, far, other = (Known(first) for first in (0, 5, 8, 20))
+    own, near, far = (Known(first) for first in (0, 5, 8))
     assert recurrence(own.topic_word_, [(near, near)]) == 1.0
-    # near and far have 5 and 2 words of the topic, and 7 in common
-    found = recurrence(own.topic_word_, [(near, far)])
-    assert found == pytest.approx(norm.sf(4.5, (3.5 + 7) / 2, np.sqrt(4.5 / 2)))
-    assert recurrence(own.topic_word_, [(far, other)]) == pytest.approx(norm.sf(4.0))
-    # own and far have 10 and 2 words of the topic, and 2 in common; quarters have 1
-    quarters = [Known(first) for first in (0, 9)]
+    # near and far have 5 and 2 words of the topic, and 7 in common: 5.25, 1.5 apart
+    assert recurrence(own.topic_word_, [(near, far)]) == pytest.approx(norm.cdf(0.5))
+    # of own, far and quarters: words of the topic, and of the other half or quarter
+    words, quarters = np.array([[10, 2], [2, 2], [10, 1], [1, 1]]), (own, Known(9))
     found = recurrence(own.topic_word_, [(own, far)], quarters)
-    assert found == pytest.approx(norm.sf(4.5, 2 + (2 - 1), np.sqrt(32 / 2)))
+    gain = words[:2].mean(axis=0) - words[2:].mean(axis=0)
+    deviation = np.sqrt((words + [[0], [0], [1], [1]] * gain).var(0, ddof=1).mean())
+    assert found == pytest.approx(norm.sf(4.5, 2 + 4 * (1 / 2 + 1 / 4) / 2, deviation))
     without = AnnealedLDA(5, random_state=0).fit(corpus[0])
     assert "recurrence" not in without.topics(n_words=1)
     found = without.fit_recurrence(corpus[0], n_splits=1, random_state=0)

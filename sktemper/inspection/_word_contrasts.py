@@ -55,9 +55,8 @@ def _sums(model, block, prepared, leverage):
     tokens = tokens @ n
     factor = 1.0 / np.maximum(1.0 - leverage, LEAST_REST) ** 2
     scaled = factor[document] * n
-    places = sparse.csr_array(
-        (ones, (block.slots, entries)), (len(block.words), len(n))
-    )
+    shape = len(block.words), len(words)
+    places = sparse.csr_array((ones, (block.slots, entries)), shape)
     sums = places @ np.hstack([n, n * phi, n * scaled, scaled * tokens[document]])
     return block.words, sums, (factor * tokens**2).sum(axis=0)
 

@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -85,39 +84,53 @@ def recurrence(topic_word, halves, quarters=()):
     """Return the probability that a fit to other documents has a topic.
 
     A topic returns in a fit if half of its ten most probable words are those of the
-    matched topic.  The expected number of these words is between two means: that of
-    fits to halves, which is too large because they share documents with the topics, and
-    that of the matched topics of halves in the other halves, which is too small because
-    halves are small.  It exceeds the second by as much, on average over the topics, as
-    halves exceed quarters, or is the mean of both without quarters.  The number is
-    normal, with the variance between fits.
+    matched topic.  The expected number of these words is between two levels: that of
+    fits to halves, which is too high because they share documents with the topics, and
+    that of the matched topics of halves in the other halves, which is too low because
+    halves are small.  It is the mean of two estimates: the middle of both levels, and
+    what exceeds the second as halves exceed quarters.  Quarters, raised to the levels
+    of halves, also tell how topics differ.  The number is normal, with the variance
+    between fits.
 
     Parameters
     ----------
     topic_word : ndarray of shape (n_topics, n_features)
-    halves : list of pairs of fits
+    halves : iterable of pairs of fits
     quarters : list of fits
     """
-    n_words = min(N_COMPARED, topic_word.shape[1])
-    own, found = most_probable(topic_word, n_words), []
-    for pair in halves:
-        one, other = (most_probable(fit.topic_word_, n_words) for fit in pair)
-        for half, rest in (one, other), (other, one):
-            match, common = _common_words(own, half)
-            found.append((common, np.append(_common_words(half, rest)[1], 0)[match]))
-    within, between = np.mean(found, axis=0)
-    expected, difference = (within + between) / 2, (within - between).mean()
-    if quarters and difference > 0.0:
-        parts = [most_probable(fit.topic_word_, n_words) for fit in quarters]
-        common = [_common_words(*pair)[1] for pair in combinations(parts, 2)]
-        share = np.clip((between.mean() - np.mean(common)) / difference, 0.0, 1.0)
-        expected = between + share * (within - between)
+    n_words, share = min(N_COMPARED, topic_word.shape[1]), 0.5
+    own = most_probable(topic_word, n_words)
+    found = np.concatenate([_common_words(own, pair, n_words) for pair in halves])
+    levels = found.mean(axis=(0, 2))
+    if quarters:
+        of_quarters = _common_words(own, quarters, n_words)
+        gains = levels - of_quarters.mean(axis=(0, 2))
+        if (difference := levels[0] - levels[1]) > 0.0:
+            share = (share + np.clip(gains[1] / difference, 0.0, 1.0)) / 2
+        found = np.concatenate([found, of_quarters + gains[:, None]])
+    expected = np.array([share, 1.0 - share]) @ found.mean(axis=0)
     deviation = np.sqrt(np.var(found, axis=0, ddof=1).mean())
     least = (n_words + n_words % 2 - 1) / 2  # half of the words, less half a word
     return ndtr((expected - least) / (deviation + np.finfo(float).eps))
 
 
-def _common_words(own, other):
+def _common_words(own, fits, n_words):
+    """Return numbers of the words that topics have in common, (n_fits, 2, n_topics).
+
+    They are those of each topic and its match in a fit, and those of this match and its
+    matches in the other fits, on average.
+    """
+    parts = [most_probable(fit.topic_word_, n_words) for fit in fits]
+    found = []
+    for number, part in enumerate(parts):
+        match, common = _matched(own, part)
+        others = parts[:number] + parts[number + 1 :]
+        again = np.mean([_matched(part, other)[1] for other in others], axis=0)
+        found.append((common, np.append(again, 0)[match]))
+    return np.array(found)
+
+
+def _matched(own, other):
     """Return the match of each topic, -1 without one, and their words in common."""
     common = (own @ other.T).toarray()
     rows, columns = linear_sum_assignment(common, maximize=True)
