@@ -31,7 +31,7 @@ PRIORS = {
 WEIGHTS = "dirichlet_process", "dirichlet_distribution"
 
 
-def problem_of(seed, dtype=np.float64, n_rows=700, n_columns=3, **parameters):
+def problem_of(seed, dtype=np.float64, n_rows=700, n_columns=3, gaps=0.0, **parameters):
     """Return a model, rows, and a start."""
     random = np.random.default_rng(seed)
     centres = random.normal(scale=4, size=(4, n_columns))
@@ -39,7 +39,7 @@ def problem_of(seed, dtype=np.float64, n_rows=700, n_columns=3, **parameters):
     labels = random.integers(4, size=n_rows)
     X = 50 + centres[labels]
     X += np.einsum("nij,nj->ni", roots[labels], random.normal(size=X.shape))
-    X = X.astype(dtype)
+    X = np.where(random.random(X.shape) < gaps, np.nan, X).astype(dtype)
     mixture = AnnealedGaussianMixture(7, random_state=seed, **parameters)
     mixture.set_params(max_iter=0, moves=None).fit(X)
     with mixture._fitted_problem(X) as problem:
@@ -105,16 +105,20 @@ def test_a_call_takes_the_steps_of_the_model(
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
-@pytest.mark.parametrize("n_columns", [1, 2, 9])
-def test_the_number_of_columns(covariance_type, n_columns):
-    start = problem_of(5, n_columns=n_columns, covariance_type=covariance_type)
+@pytest.mark.parametrize(
+    "n_columns, gaps", [(1, 0), (2, 0), (9, 0), (2, 0.3), (9, 0.3)]
+)
+def test_the_number_of_columns(covariance_type, n_columns, gaps):
+    start = problem_of(
+        5, np.float64, 700, n_columns, gaps, covariance_type=covariance_type
+    )
     assert_same_steps(start, [Powers()] * 5, 1e-9)
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("n_sections", [2, 5])  # of 3 blocks, so that some are empty
 def test_sections_of_the_rows_add_up(covariance_type, n_sections, monkeypatch):
-    start = problem_of(7, n_rows=1300, covariance_type=covariance_type)
+    start = problem_of(7, n_rows=1300, gaps=0.1, covariance_type=covariance_type)
     weight = np.random.default_rng(0).integers(0, 4, size=1300) / 2.0
     arguments = start, plans()["local_step"], 1e-9, weight, n_sections
     assert_same_steps(*arguments)

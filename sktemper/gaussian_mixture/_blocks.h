@@ -101,8 +101,8 @@ typedef struct {
     const double *prior_mean;            /* (n_features,), about the origin */
     const double *added;                 /* `reg_covar` of each stored variance */
     int is_noisy;                        /* whether densities have this variance, too */
-    const intptr_t *order, *starts, *columns; /* see `GappedRows.gaps`, or NULL; samples with */
-    intptr_t most_pairs;                 /* gaps are in float64 about the origin */
+    const intptr_t *order, *starts, *columns; /* see `GappedRows.gaps`, or NULL; samples */
+    intptr_t most_pairs;                 /* with gaps are in float64 */
     double concentration;
     /* in and out */
     double *weights;                     /* (n_components,) or (n_components, 2) */

@@ -1,4 +1,4 @@
-/* Samples with gaps, in float64 about the origin: MOMENT_ROWS of them at a time are completed given
+/* Samples with gaps, in float64: MOMENT_ROWS of them at a time are completed given
  * each component.  `_gaps.py` has the formulas.  Samples of the same number of gaps, which are
  * sorted, stand in GAP_LANES lanes, so that all lanes take the same way and the bits of a sample
  * do not depend on the others.  Arrays of samples have the shape (n_components, ASCENT_ROWS), and completed samples
@@ -9,22 +9,22 @@
 enum { GAP_LANES = SIMD_BYTES / sizeof(double) };
 
 /* y = matrix x in all lanes, or for a lower triangle; writes whole groups of TILE entries. */
-static void multiply_lanes(intptr_t d, int is_lower, const double *matrix, const double *x,
-                           double *y)
+static void multiply_lanes(intptr_t d, int is_lower, const double *matrix,
+                           const gaussian_vector *x, gaussian_vector *y)
 {
-    for (intptr_t at = 0; at < d * PARTS; at += TILE) {
-        const intptr_t i = at / TILE / PARTS * TILE, part = at / TILE % PARTS;
-        const gaussian_vector *own = (const gaussian_vector *)x + part, zero = {0};
-        gaussian_vector sums[TILE];
-        for (int r = 0; r < TILE; r++)
-            sums[r] = zero;
-        for (intptr_t j = 0; j < (is_lower && i + TILE < d ? i + TILE : d); j++)
-            UNROLLED
+    const gaussian_vector zero = {0};
+    for (intptr_t i = 0; i < d; i += TILE)
+        for (int part = 0; part < PARTS; part++) {
+            gaussian_vector sums[TILE];
             for (int r = 0; r < TILE; r++)
-                sums[r] = sums[r] + matrix[(i + r < d ? i + r : d - 1) * d + j] * own[j * PARTS];
-        for (int r = 0; r < TILE; r++)
-            ((gaussian_vector *)y)[(i + r) * PARTS + part] = sums[r];
-    }
+                sums[r] = zero;
+            for (intptr_t j = 0; j < (is_lower && i + TILE < d ? i + TILE : d); j++)
+                UNROLLED
+                for (int r = 0; r < TILE; r++)
+                    sums[r] = sums[r] + matrix[(i + r < d ? i + r : d - 1) * d + j] * x[j * PARTS + part];
+            for (int r = 0; r < TILE; r++)
+                y[(i + r) * PARTS + part] = sums[r];
+        }
 }
 
 /* Computes the expected precisions. */
@@ -63,11 +63,11 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
         const double *row = (const double *)b->samples + b->order[own] * D;
         gaps[lane] = b->columns + b->starts[own];
         for (intptr_t d = 0; d < D; d++)
-            x[d * GAP_LANES + lane] = row[d] - mean[d];
+            x[d * GAP_LANES + lane] = row[d] - b->origin[d] - mean[d];
         for (intptr_t j = 0; j < n_missing; j++)
             x[gaps[lane][j] * GAP_LANES + lane] = 0;
     }
-    multiply_lanes(D, 0, precision, x, y);
+    multiply_lanes(D, 0, precision, (gaussian_vector *)x, (gaussian_vector *)y);
     for (intptr_t lane = 0; lane < GAP_LANES; lane++)
         for (intptr_t j = 0; j < n_missing; j++) {
             const double *row = precision + gaps[lane][j] * D;
@@ -87,7 +87,8 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
                 *covariance++ = a[element_place(j, l) + lane];
         }
     }
-    multiply_lanes(D, 1, b->now.factors + k * b->step, x, y);
+    multiply_lanes(D, 1, b->now.factors + k * b->step, (gaussian_vector *)x,
+                   (gaussian_vector *)y);
     for (intptr_t d = 0; d < D; d++) {
         for (intptr_t lane = 0; lane < GAP_LANES; lane++)
             squares[lane] += y[d * GAP_LANES + lane] * y[d * GAP_LANES + lane];
@@ -112,13 +113,18 @@ static void complete_columns(const ascent_block *b, intptr_t k, intptr_t first, 
     for (intptr_t d = 0; d < D; d++) {
         const double mean = b->now.means[k * D + d], precision = b->precisions[k * D + d];
         const double log_precision = log(precision), width = sqrt(1 / precision);
+        const double origin = b->origin[d];
         double *restrict shifts = b->completed + (k * D + d) * ASCENT_ROWS;
+        VECTORISE
         for (intptr_t i = 0; i < n; i++) {
-            const intptr_t at = b->order[first + i] * D + d;
-            const double x = rows[at], known = x == x ? x - mean : 0;
-            squares[i] += known * known * precision;
+            const double x = rows[b->order[first + i] * D + d];
+            shifts[i] = x == x ? x - origin - mean : 0;
+            squares[i] += shifts[i] * shifts[i] * precision;
             logs[i] += x == x ? 0 : log_precision;
-            shifts[i] = noise && x != x ? noise[at] * width : known;
+        }
+        for (intptr_t i = 0; noise && i < n; i++) {
+            const intptr_t at = b->order[first + i] * D + d;
+            shifts[i] += rows[at] == rows[at] ? 0 : noise[at] * width;
         }
     }
 }

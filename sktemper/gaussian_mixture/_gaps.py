@@ -91,9 +91,9 @@ class GappedRows:
         gapped = np.flatnonzero(self.n_missing)
         return complete, self.rows[complete], gapped, GappedRows(self.rows[gapped])
 
-    def about(self, origin):
-        """Return rows minus an origin in float64."""
-        return self.rows.astype(np.float64) - origin
+    @functools.cached_property
+    def in_float64(self):
+        return np.ascontiguousarray(self.rows, dtype=np.float64)
 
 
 def joined(block, of_complete, of_gapped):
@@ -113,14 +113,14 @@ def merged(block, of_gapped, of_complete):
     return out
 
 
-def completed(block, rows, covariance, usual, shares=None, noise=None, stop=None):
+def completed(block, origin, covariance, usual, shares=None, noise=None, stop=None):
     """Complete rows given each component.
 
     Parameters
     ----------
     block : GappedRows
-    rows : ndarray of shape (n_rows, n_features)
-        Rows in the coordinates of the means, with NaN for missing values.
+    origin : ndarray of shape (n_features,)
+        Origin of the means.
     covariance : Covariance
     usual : tuple of ndarray
         Means, degrees of freedom and factors of the components, see `Usual`.
@@ -144,10 +144,11 @@ def completed(block, rows, covariance, usual, shares=None, noise=None, stop=None
     means, freedom, factors = usual
     (K, D), n_matrices = means.shape, 1 if covariance.is_common else len(means)
     freedom = np.array(np.broadcast_to(freedom, K), dtype=np.float64)
-    distances, filled = np.empty((2, len(rows), K)), np.zeros(rows.shape)
+    distances, filled = np.empty((2, len(block), K)), np.zeros(block.shape)
     sums = np.zeros(K * (1 + D) + n_matrices * covariance.n_kept)
     _kernels.complete_rows(
-        rows,
+        block.in_float64,
+        origin,
         block.gaps,
         (covariance.kinds[0], np.ravel(means), freedom, np.ravel(factors)),
         None if shares is None else np.array(shares, dtype=np.float64, order="C"),
@@ -222,7 +223,7 @@ class WithGaps:
         return logs - exponent * np.log1p(squares / (width * nu * spread))
 
     def _product(self, block, usual, nu, spread):
-        rows, known = block.about(self.origin), ~block.missing
+        rows, known = block.rows - self.origin, ~block.missing
         out = np.empty((len(block), len(nu)))
         factors = self.covariance.each(usual.factors)
         for k in range(len(nu)):
@@ -270,11 +271,8 @@ class WithGaps:
 
     def _completed(self, block, usual, shares=None, noise=None):
         """Return the results of `completed`."""
-        rows, usual = (
-            block.about(self.origin),
-            (usual.means, usual.freedom, usual.factors),
-        )
-        return completed(block, rows, self.covariance, usual, shares, noise, self.stop)
+        given = self.covariance, (usual.means, usual.freedom, usual.factors)
+        return completed(block, self.origin, *given, shares, noise, self.stop)
 
     def drawn(self, block, shares, tables, seed):
         """Return rows whose missing values are drawn given the observed values.

@@ -241,6 +241,7 @@ def ascent(
 
 def complete_rows(
     const double[:, ::1] rows,
+    const double[::1] origin,
     tuple gaps,
     tuple usual,
     const double[:, ::1] shares,
@@ -262,7 +263,7 @@ def complete_rows(
     block.n_samples, block.n_features = rows.shape[0], rows.shape[1]
     block.n_components, block.law = freedom.shape[0], 0
     block.samples, block.row_weight, block.steps.stop = &rows[0, 0], NULL, &stop[0]
-    block.freedom_of_scales = NULL
+    block.origin, block.freedom_of_scales = &origin[0], NULL
     kept = take_scratch(&block, 1, gaps)
     block.now.means, block.now.freedom = &means[0], &freedom[0]
     block.now.factors = &factors[0]

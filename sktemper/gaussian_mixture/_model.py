@@ -57,20 +57,18 @@ class GaussianAscent(KernelAscent):
         super().start(globals_, hyper)
         self._priors = kernel_priors(self.model, hyper)
         self._added = self.model.family_of(hyper).added_variances
-        self._given = self.block, hyper.origin, None
-        if isinstance(self.block, GappedRows):
-            rows = self.block.about(hyper.origin)
-            self._given = rows, 0.0 * hyper.origin, self.block.gaps
 
     def _take_steps(self, steps):
         powers, flags, n_left, limits, before, *others, bounds = steps
         constant, n_sections = self.model.log_constant, self.n_sections
         sections = _kernels.GaussianSections(n_sections) if n_sections > 1 else None
         limits = np.array([limits[0] - constant, *limits[1:]])
-        rows, origin, gaps = self._given
+        rows, gaps = self.block, None
+        if isinstance(rows, GappedRows):
+            rows, gaps = rows.in_float64, rows.gaps
         status, n_done, before = _kernels.ascent(
             rows,
-            origin,
+            self._hyper.origin,
             self._added,
             self.row_weight,
             gaps,
@@ -426,12 +424,8 @@ class GaussianMixtureModel(MixtureModel):
         return self._fits_well.result(function, places)
 
     def ascent(self, block, hyper, row_weight=None):
-        """Return an `Ascent` on a block, or None if it needs single steps.
-
-        Many rows with gaps do, and models of which a method is replaced.
-        """
-        is_large = isinstance(block, GappedRows) and len(block) > self.block_size
-        if is_large or not DONE_BY_KERNEL.isdisjoint(vars(self)):
+        """Return an `Ascent` on a block, or None if a method is replaced."""
+        if not DONE_BY_KERNEL.isdisjoint(vars(self)):
             return None
         return GaussianAscent(self, block, row_weight)
 

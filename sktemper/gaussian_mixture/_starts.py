@@ -445,11 +445,12 @@ def _fit_gaussian(X, weight, mean, variances):
     parts = list(gen_batches(len(X), ROWS_AT_ONCE))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
-    kind, ridge = COVARIANCES["full"](len(units)), ROUNDING * np.eye(len(units))
+    kind, centre = COVARIANCES["full"](len(units)), np.zeros(len(units))
+    ridge = ROUNDING * np.eye(len(units))
     for _ in range(STEPS):
         given = kind, (mean[None], 1.0, kind.factors((covariance + ridge)[None])[0])
         own = [
-            completed(block, block.rows, *given, weight[part, None])[2:]
+            completed(block, centre, *given, weight[part, None])[2:]
             for part, block in zip(parts, blocks, strict=True)
         ]
         (sums,), (second,) = map(sum, zip(*own, strict=True))
@@ -480,12 +481,11 @@ def impute(X, weight, is_full, default=None):
         return out
     units = np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
     scaled = covariance / np.outer(units, units) + ROUNDING * np.eye(len(units))
-    kind, centre = COVARIANCES["full"](len(units)), np.zeros((1, len(units)))
-    given = kind, (centre, 1.0, kind.factors(scaled[None])[0])
+    kind, centre = COVARIANCES["full"](len(units)), np.zeros(len(units))
+    given = centre, kind, (centre[None], 1.0, kind.factors(scaled[None])[0])
     for part in gen_batches(len(X), ROWS_AT_ONCE):
-        block = block_of(np.ascontiguousarray(X[part], dtype=np.float64))
+        block = block_of((X[part].astype(np.float64) - mean) / units)
         if isinstance(block, GappedRows):
-            rows, shares = (block.rows - mean) / units, np.ones((len(block), 1))
-            _, rows, *_ = completed(block, rows, *given, shares)
-            out[part] = np.where(block.missing, mean + units * rows, block.rows)
+            _, rows, *_ = completed(block, *given, np.ones((len(block), 1)))
+            out[part] = np.where(block.missing, mean + units * rows, X[part])
     return out
