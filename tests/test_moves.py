@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from fits import (
     Broken,
+    Hooks,
     Recorder,
     StopAt,
     StopAtMove,
@@ -48,6 +49,18 @@ def moving(cls=AnnealedFactorialMixture, n_components=8, **parameters):
 @pytest.fixture(scope="module")
 def whole():
     return moving().fit(TOY)
+
+
+class Snapshots(Hooks):
+    """Callback that pickles the estimator and its copy after the third move."""
+
+    def __init__(self):
+        self.dumps, self.bounds = [], []
+
+    def at_move(self, estimator, fitted_estimator):
+        self.bounds.append(fitted_estimator.lower_bound(TOY))
+        if len(self.bounds) == 3:
+            self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
 # -- the history -----------------------------------------------------------------------
@@ -138,21 +151,24 @@ def test_without_a_kept_move_the_bound_is_that_of_the_parameters():
 # -- number of moves -------------------------------------------------------------------
 
 
-class Far(BirthMoves):
-    """Proposals far from the data, whose random numbers are in ``calls``."""
+class Chosen(BirthMoves):
+    """Proposals of which only those with the indices in ``good`` raise the bound."""
 
-    def __init__(self, n_moves=100, patience=15, n_iter=1, calls=None):
+    def __init__(self, n_moves=100, patience=15, n_iter=1, good=(), calls=None):
         super().__init__(n_moves, patience, n_iter)
-        self.calls = calls
+        self.good, self.calls = good, calls
 
     def propose(self, model, globals_, hyper, block, random, refused, weights):
+        number = len(self.calls)
         self.calls.append(random.integers(2**31))
-        far = 1e3 + 0 * globals_.weighted_means
-        return Proposal(dataclasses.replace(globals_, weighted_means=far), hyper)
+        if number not in self.good:
+            far = 1e3 + 0 * globals_.weighted_means
+            return Proposal(dataclasses.replace(globals_, weighted_means=far), hyper)
+        return super().propose(model, globals_, hyper, block, random, refused, weights)
 
 
 def test_patience():
-    fitted = moving(moves=Far(patience=4, calls=(calls := []))).fit(TOY)
+    fitted = moving(moves=Chosen(patience=4, calls=(calls := []))).fit(TOY)
     before = moving(moves=None).fit(TOY)
     assert len(calls) == len(set(calls)) == 4
     assert not fitted.history_["move_kept"].any()
@@ -404,6 +420,17 @@ def test_an_interrupted_proposal_leaves_the_last_move(whole):
     assert len(mixture.history_["move_kept"]) == 3
     mixture.set_params(moves=BirthMoves(n_moves=8))
     assert_same_fit(mixture.fit(TOY), whole)
+
+
+def test_a_pickle_from_within_the_moves_continues_with_the_same_bits(whole):
+    snapshots = Snapshots()
+    fitted = moving().set_callbacks(snapshots).fit(TOY)
+    bounds = fitted.history_["move_bound"]  # of a kernel
+    np.testing.assert_allclose(snapshots.bounds, bounds, rtol=1e-9)
+    for dump in snapshots.dumps:
+        resumed = pickle.loads(dump).set_callbacks().set_params(warm_start=True)
+        assert len(resumed.history_["move_kept"]) == 3
+        assert_same_fit(resumed.fit(TOY), whole)
 
 
 def test_a_finished_plan_gets_more_passes_and_moves():
