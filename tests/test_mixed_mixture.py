@@ -310,7 +310,7 @@ def test_missing_values_are_at_the_mean_in_distances():
 
 
 def test_sparse_moments_are_those_of_each_column():
-    options = Column("categorical", tuple(range(60)))
+    options = Column("binned", tuple(map(str, range(60))), tuple(range(59)))
     family = MixedFamily([options, Column("gaussian"), Column("poisson")])
     X = np.array([[3.0, 1.5, 2.0], [np.nan, np.nan, 0.0], [59.0, 2.0, np.nan]])
     found = family.block(X)

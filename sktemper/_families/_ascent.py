@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+from scipy import sparse
 
 from .._contract import Ascent, IllDefined, Powers, Request, Stopped, prepared_of
+from ._family import entries_of
 from ._kernels import ProductSections, product_ascent
 
 #: Results of local steps.
@@ -143,7 +145,9 @@ class ProductAscent(KernelAscent):
 
     def _of(self, block):
         """Return the moments of a block, and their base measure, or None."""
-        moments, log_base = self.model.family.entries(block), None
+        moments, log_base = self.model.family.moments(block), None
+        if sparse.issparse(moments):
+            moments = entries_of(moments)
         if np.ndim(base := self.model.family.log_base(block)):
             log_base = np.ascontiguousarray(base, dtype=np.float64)
         return moments, log_base

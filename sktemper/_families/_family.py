@@ -300,11 +300,6 @@ class Family:
         """
         return block
 
-    def entries(self, block: Any) -> Any:
-        """Return the moments for kernels: an array, or the result of `entries_of`."""
-        moments = self.moments(block)
-        return entries_of(moments) if sparse.issparse(moments) else moments
-
     def log_base(self, block: Any) -> np.ndarray | float:
         """Return the part of the log-likelihoods that is the same in all components.
 

@@ -35,8 +35,7 @@ def nearest_rotation(matrix):
 class RowArrays:
     """Base of a block of several arrays, each of which has a row for each row of data.
 
-    A subclass is a dataclass of arrays, of which the first has the shape of the block,
-    and of numbers that all rows share.
+    A subclass is a dataclass of arrays, of which the first has the shape of the block.
     """
 
     @property
@@ -47,8 +46,7 @@ class RowArrays:
         return self.shape[0]
 
     def __getitem__(self, rows):
-        parts = vars(self).values()
-        return type(self)(*(part[rows] if np.ndim(part) else part for part in parts))
+        return type(self)(*(values[rows] for values in vars(self).values()))
 
 
 def sparse_rows(X, rows):

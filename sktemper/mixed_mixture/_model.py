@@ -59,18 +59,12 @@ class CodedRows(RowArrays):
         Counts, and normal values in the units of their columns.
     log_base, log_support
         As in `MomentRows`.
-    n_natural : int
     """
 
     codes: np.ndarray
     numbers: np.ndarray
     log_base: np.ndarray
     log_support: np.ndarray
-    n_natural: int
-
-    @property
-    def shape(self):
-        return len(self.codes), self.n_natural
 
     @property
     def known(self):
@@ -113,7 +107,20 @@ class MixedFamily(Family):
         self.scale = np.array([column.scale for column in used])
         self.is_log = np.array([column.kind == "lognormal" for column in used], bool)
         self.log_scale = np.log(self.scale)
-        self._prepare_codes()
+        firsts, of_options = np.cumsum(self.sizes) - self.sizes, []
+        self.codings = []
+        for number, first in zip(self.options, firsts, strict=True):
+            column, order = self.columns[number], np.arange(sizes[number])
+            edges, histogram = np.array(column.edges), column.histogram
+            if column.kind not in WITH_INTERVALS:  # NaN differs from all values
+                values = column.option_values if column.categories else [np.nan]
+                of_options.append(values)
+                order = np.argsort(values)
+                edges = np.asarray(values)[order]
+            self.codings.append((number, edges, first + order, histogram))
+        self.has_intervals = len(of_options) < len(self.options)
+        self.option_columns = np.repeat(self.options, self.sizes)
+        self.option_values = np.concatenate([[], *of_options])
         parts = []
         if len(self.options):
             parts.append(CategoricalFamily(self.sizes))
@@ -126,39 +133,18 @@ class MixedFamily(Family):
         super().__init__(int(ends[-1]))
         # values that are not 0; a sparse one takes about as long as eight dense ones
         n_stored = self.n_natural - len(self.places) + len(self.options)
-        self.is_sparse = 8 * n_stored < self.n_natural
+        self.is_sparse = self.has_intervals and 8 * n_stored < self.n_natural
         self.n_stored = n_stored if self.is_sparse else self.n_natural
+        self.type_of_codes = np.min_scalar_type(-self.n_natural)
         self.slices = [
             slice(int(end) - part.n_natural, int(end))
             for part, end in zip(self.parts, ends, strict=True)
         ]
 
-    def _prepare_codes(self):
-        """Compute what `coded` needs for columns with categories and with intervals."""
-        ends, own, self.binned = np.cumsum(self.sizes), [], []
-        for place, (number, end) in enumerate(zip(self.options, ends, strict=True)):
-            column, first = self.columns[number], end - self.sizes[place]
-            if column.kind in WITH_INTERVALS:
-                given = number, first, np.array(column.edges), column.histogram
-                self.binned.append((place, *given))
-            else:
-                own.append(place)
-        self.with_categories = np.array(own, dtype=np.intp)
-        used, sizes = self.options[self.with_categories], self.sizes[own]
-        self.firsts = np.cumsum(sizes) - sizes
-        self.columns_of_categories = np.repeat(used, sizes)
-        values = [self.columns[number].option_values for number in used]
-        values = [one if len(one) else [np.nan] for one in values]
-        self.values_of_categories = np.concatenate([[], *values])
-        numbers = np.flatnonzero(np.isin(self.places, self.with_categories)) + 1
-        dtype = np.min_scalar_type(-1 - len(self.places))
-        self.numbers_of_categories = numbers.astype(dtype)[:, None]
-
     def split_kinds(self, values):
         """Split the columns of parameters into options, counts and normal values."""
-        first = len(self.places)
-        last = first + 2 * len(self.counts)
-        return values[:, :first], values[:, first:last], values[:, last:]
+        sizes = len(self.places), 2 * len(self.counts)
+        return np.split(values, np.cumsum(sizes), axis=1)
 
     def by_column(self, components):
         """Return the parameters of each column, a tuple of arrays by component.
@@ -204,33 +190,26 @@ class MixedFamily(Family):
     def moments(self, block):
         if isinstance(block, MomentRows):
             return block.moments
-        if self.is_sparse:
-            starts, columns, values = self.entries(block)
-            return sparse.csr_array((values, columns, starts), block.shape)
-        moments, n_options = np.empty(block.shape), len(self.places)
-        chosen = block.codes.take(self.places, axis=1) == np.arange(n_options)
-        moments[:, :n_options] = chosen.astype(np.float64)  # faster than a cast
-        self._add_numbers(block.numbers, moments[:, n_options:])
+        n_rows, n_dense, n_codes = len(block), len(self.places), len(self.options)
+        if self.is_sparse:  # missing values have entries of 0
+            values = np.empty((n_rows, self.n_stored))
+            columns = np.empty(values.shape, np.int32)
+            np.maximum(block.codes, 0, out=columns[:, :n_codes])
+            columns[:, n_codes:] = np.arange(n_dense, self.n_natural)
+            values[:, :n_codes] = block.codes >= 0
+            self._add_numbers(block.numbers, values[:, n_codes:])
+            starts = np.arange(n_rows + 1) * self.n_stored
+            entries = values.ravel(), columns.ravel(), starts
+            return sparse.csr_array(entries, (n_rows, self.n_natural))
+        moments = np.empty((n_rows, self.n_natural))
+        chosen = block.codes.take(self.places, axis=1) == np.arange(n_dense)
+        moments[:, :n_dense] = chosen.astype(np.float64)  # faster than a cast
+        self._add_numbers(block.numbers, moments[:, n_dense:])
         return moments
-
-    def entries(self, block):
-        """Return the moments for kernels; missing values have entries of 0."""
-        if isinstance(block, MomentRows) or not self.is_sparse:
-            return super().entries(block)
-        shape, n_options = (len(block), self.n_stored), len(self.options)
-        columns, values = np.empty(shape, np.int32), np.empty(shape)
-        np.maximum(block.codes, 0, out=columns[:, :n_options])
-        columns[:, n_options:] = np.arange(len(self.places), self.n_natural)
-        values[:, :n_options] = block.codes >= 0
-        self._add_numbers(block.numbers, values[:, n_options:])
-        starts = np.arange(len(block) + 1) * self.n_stored
-        return starts, columns.ravel(), values.ravel()
 
     def _add_numbers(self, numbers, out):
         """Write the moments of counts and of normal values; return known numbers."""
         known, n_counts = ~np.isnan(numbers), len(self.counts)
-        if not out.shape[1]:
-            return 0.0
         values, of_normals = np.where(known, numbers, 0.0), known[:, n_counts:]
         counts, x = values[:, :n_counts], values[:, n_counts:]
         parts = counts, known[:, :n_counts], of_normals, x, x * x, of_normals
@@ -244,13 +223,13 @@ class MixedFamily(Family):
         return block.known
 
     def block(self, rows):
-        if self.binned or self.is_sparse:
+        if self.has_intervals:
             coded = self.coded(rows)
             own = self.moments(coded), coded.log_base, coded.known, coded.log_support
             return MomentRows(*own)
         rows, n_options = np.asarray(rows, dtype=np.float64), len(self.places)
         moments, log_base = np.empty((len(rows), self.n_natural)), np.zeros(len(rows))
-        chosen = rows[:, self.columns_of_categories] == self.values_of_categories
+        chosen = rows[:, self.option_columns] == self.option_values
         options = chosen.astype(np.float64)  # fast, other than casts of views
         moments[:, :n_options] = options
         numbers, log_support = self._numbers(rows, log_base)
@@ -261,23 +240,18 @@ class MixedFamily(Family):
         """Return rows of data as `CodedRows`."""
         rows = np.asarray(rows, dtype=np.float64)
         shape, log_base = (len(rows), len(self.options)), np.zeros(len(rows))
-        codes = np.empty(shape, self.numbers_of_categories.dtype)
-        # options of a column are in rows of memory, because short sums are slow
-        values = self.values_of_categories[:, None]
-        chosen = rows.T[self.columns_of_categories] == values
-        chosen = chosen * self.numbers_of_categories
-        codes[:, self.with_categories] = np.add.reduceat(
-            chosen, self.firsts, dtype=codes.dtype
-        ).T
-        for place, number, first, edges, histogram in self.binned:
+        codes = np.empty(shape, self.type_of_codes)
+        for place, (number, edges, own, histogram) in enumerate(self.codings):
             values = rows[:, number]
-            own = np.searchsorted(edges, values)
+            found = np.searchsorted(edges, values)
             if histogram:
-                log_base += histogram.log_densities(values, own)
-            codes[:, place] = np.where(np.isnan(values), 0, first + own + 1)
-        codes -= 1
+                log_base += histogram.log_densities(values, found)
+            is_known = ~np.isnan(values)
+            if len(edges) == len(own):  # categories
+                is_known = edges.take(found, mode="clip") == values
+            codes[:, place] = np.where(is_known, own.take(found, mode="clip"), -1)
         numbers, log_support = self._numbers(rows, log_base)
-        return CodedRows(codes, numbers, log_base, log_support, self.n_natural)
+        return CodedRows(codes, numbers, log_base, log_support)
 
     def _numbers(self, rows, log_base):
         """Return counts and standardized values, and which rows have density 0.
@@ -335,11 +309,9 @@ class MixedFamily(Family):
         values /= np.where(spread > 0, spread, 1.0)
         if not self.is_sparse:
             return np.hstack([options / 0.5, values])
-        own = np.zeros_like(rows)
-        of_counts, _, _, of_x, _ = np.split(own[:, first:], ends, axis=1)
-        own[:, :first] = options / 0.5
-        of_counts[...], of_x[...] = np.split(values, [n_counts], axis=1)
-        entries = own.ravel(), moments.indices, moments.indptr
+        numbers = values[:, :n_counts], 0 * known, values[:, n_counts:], 0 * x, 0 * x
+        values = np.hstack([options / 0.5, *numbers]).ravel()
+        entries = values, moments.indices, moments.indptr
         return sparse.csr_array(entries, moments.shape)
 
     # -- the distribution of the parameters --------------------------------------------
@@ -529,7 +501,9 @@ class MixedMixtureModel(MixtureModel):
         self.block_size = int(
             np.clip(VALUES_OF_BLOCK // family.n_stored // 16 * 16, 16, ROWS_AT_ONCE)
         )
-        self.most_kept_rows = VALUES_KEPT // (n_features + 2)
+        n_codes = len(family.options)
+        size = n_codes * family.type_of_codes.itemsize / np.float64().itemsize
+        self.most_kept_rows = VALUES_KEPT // (n_features - n_codes + 2 + size)
 
     steps_by_kernel = True
 
