@@ -4,17 +4,22 @@ from sktemper._utils._tasks import run_shared
 
 
 cdef class Sections:
-    """Sections of the samples of an ascent, which threads share.
-
-    A subclass defines `step`, which takes the local step of a section and returns whether it
-    was stopped.
-    """
+    """Sections of the samples of an ascent, which threads share."""
 
     cdef intptr_t n_sections
     cdef object error
+    cdef const void *block
+    cdef int (*function)(const void *block, intptr_t i) noexcept nogil
 
     def __init__(self, n_sections):
         self.n_sections = n_sections
+
+    def step(self, intptr_t i):
+        """Take the local step of a section; return whether it was stopped."""
+        cdef int status
+        with nogil:
+            status = self.function(self.block, i)
+        return status
 
 
 cdef int _share(void *sharing) noexcept with gil:

@@ -341,8 +341,9 @@ static int NAME(factorial_rows)(const factorial_run *run, const factorial_block 
 }
 
 /* Takes the local steps of section i; returns whether they were stopped. */
-LOOP int NAME(factorial_section)(const factorial_block *b, intptr_t i)
+LOOP int NAME(factorial_section)(const void *self, intptr_t i)
 {
+    const factorial_block *b = self;
     const factorial_run *run = b->run;
     const intptr_t N = b->n_samples, K = b->n_features, n = b->steps.n_sections;
     const intptr_t n_parts = (N + ROWS_OF_SUM - 1) / ROWS_OF_SUM;

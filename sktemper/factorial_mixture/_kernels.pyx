@@ -121,22 +121,6 @@ def grams(
         raise Stopped
 
 
-cdef class FactorialSections(Sections):
-    """Sections of `ascent`, which threads share."""
-
-    cdef factorial_block *block
-    cdef bint is_single
-
-    def step(self, intptr_t i):
-        cdef int status
-        with nogil:
-            if self.is_single:
-                status = SIMD.factorial_section_f32(self.block, i)
-            else:
-                status = SIMD.factorial_section_f64(self.block, i)
-        return status
-
-
 def ascent(
     const floating[:, ::1] samples,
     const double[::1] squares,
@@ -147,7 +131,7 @@ def ascent(
     tuple state,
     floating[:, ::1] probabilities,
     double[::1] row_bounds,
-    FactorialSections sections,
+    Sections sections,
 ):
     """Take several steps of coordinate ascent, with ``sections`` if threads share them.
 
@@ -171,7 +155,10 @@ def ascent(
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     set_steps(&block.steps, steps, sections)
     if sections is not None:
-        sections.block, sections.is_single = &block, floating is float
+        sections.block = &block
+        sections.function = (
+            SIMD.factorial_section_f32 if floating is float else SIMD.factorial_section_f64
+        )
     block.precision, block.weighted_means = &precision[0, 0], &weighted_means[0, 0]
     block.inclusion, block.noise = &inclusion[0], noise[0]
     block.nu = &probabilities[0, 0]

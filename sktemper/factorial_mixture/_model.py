@@ -86,7 +86,7 @@ class FactorialAscent(KernelAscent):
             self._state,
             nu,
             self.row_bounds,
-            None if n_sections == 1 else _kernels.FactorialSections(n_sections),
+            None if n_sections == 1 else _kernels.Sections(n_sections),
         )
         self.local = nu if has_local else None
         return results

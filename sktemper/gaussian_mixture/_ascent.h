@@ -1013,8 +1013,9 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
 
 /* Computes the local step of a section of the samples, which several threads may do: statistics,
  * unless `only_bound`, and the bound.  Returns 0, or -1 if `stop` is set. */
-LOOP int NAME(gaussian_ascent_section)(const ascent_block *ascent, intptr_t section)
+LOOP int NAME(gaussian_ascent_section)(const void *self, intptr_t section)
 {
+    const ascent_block *ascent = self;
     ascent_block own = *ascent;
     const ascent_block *b = &own;
     const intptr_t n_blocks = (b->n_samples + ASCENT_ROWS - 1) / ASCENT_ROWS;

@@ -188,19 +188,6 @@ cdef set_priors(ascent_block *block, tuple priors):
     block.freedom_of_scales = NULL if freedom is None else &freedom[0]
 
 
-cdef class GaussianSections(Sections):
-    """See `ascent_block`."""
-
-    cdef ascent_block *block
-    cdef bint is_float
-
-    def step(self, intptr_t i):
-        cdef int status
-        with nogil:
-            status = run_gaussian_ascent_section(self.is_float, self.block, i)
-        return status
-
-
 def ascent(
     const floating[:, ::1] samples,
     const double[::1] origin,
@@ -212,7 +199,7 @@ def ascent(
     double[::1] weights,
     double[::1] components,
     double[::1] row_bounds,
-    GaussianSections sections,
+    Sections sections,
 ):
     """Take several steps of coordinate ascent, and change the parameters and priors.
 
@@ -232,7 +219,10 @@ def ascent(
     block.weights, block.components = &weights[0], &components[0]
     block.row_bounds = &row_bounds[0]
     if sections is not None:
-        sections.block, sections.is_float = &block, floating is float
+        sections.block = &block
+        sections.function = (
+            SIMD.gaussian_ascent_section_f32 if floating is float else SIMD.gaussian_ascent_section_f64
+        )
     kept = take_scratch(&block, block.steps.n_sections, gaps)
     with nogil:
         status = run_gaussian_ascent(floating is float, &block)

@@ -61,7 +61,7 @@ class GaussianAscent(KernelAscent):
     def _take_steps(self, steps):
         powers, flags, n_left, limits, before, *others, bounds = steps
         constant, n_sections = self.model.log_constant, self.n_sections
-        sections = _kernels.GaussianSections(n_sections) if n_sections > 1 else None
+        sections = _kernels.Sections(n_sections) if n_sections > 1 else None
         limits = np.array([limits[0] - constant, *limits[1:]])
         rows, gaps = self.block, None
         if isinstance(rows, GappedRows):
