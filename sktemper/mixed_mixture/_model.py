@@ -99,28 +99,12 @@ class MixedFamily(Family):
             np.flatnonzero(parts == part) for part in ("options", "counts", "normals")
         )
         self.sizes = sizes[self.options]
-        self.places = np.repeat(np.arange(len(self.options)), self.sizes)
-        scores = [self.columns[place].option_scores for place in self.options]
-        self.option_scores = np.concatenate([[], *scores])
+        self._prepare_options()
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
         self.scale = np.array([column.scale for column in used])
         self.is_log = np.array([column.kind == "lognormal" for column in used], bool)
         self.log_scale = np.log(self.scale)
-        firsts, of_options = np.cumsum(self.sizes) - self.sizes, []
-        self.codings = []
-        for number, first in zip(self.options, firsts, strict=True):
-            column, order = self.columns[number], np.arange(sizes[number])
-            edges, histogram = np.array(column.edges), column.histogram
-            if column.kind not in WITH_INTERVALS:  # NaN differs from all values
-                values = column.option_values if column.categories else [np.nan]
-                of_options.append(values)
-                order = np.argsort(values)
-                edges = np.asarray(values)[order]
-            self.codings.append((number, edges, first + order, histogram))
-        self.has_intervals = len(of_options) < len(self.options)
-        self.option_columns = np.repeat(self.options, self.sizes)
-        self.option_values = np.concatenate([[], *of_options])
         parts = []
         if len(self.options):
             parts.append(CategoricalFamily(self.sizes))
@@ -140,6 +124,25 @@ class MixedFamily(Family):
             slice(int(end) - part.n_natural, int(end))
             for part, end in zip(self.parts, ends, strict=True)
         ]
+
+    def _prepare_options(self):
+        """Compute what maps values of columns of options to their codes."""
+        self.places = np.repeat(np.arange(len(self.options)), self.sizes)
+        firsts, of_options = np.cumsum(self.sizes) - self.sizes, []
+        self.codings = []
+        for number, first in zip(self.options, firsts, strict=True):
+            column = self.columns[number]
+            order = np.arange(column.n_options)
+            edges, histogram = np.array(column.edges), column.histogram
+            if column.kind not in WITH_INTERVALS:  # NaN differs from all values
+                values = column.option_values if column.categories else [np.nan]
+                of_options.append(values)
+                order = np.argsort(values)
+                edges = np.asarray(values)[order]
+            self.codings.append((number, edges, first + order, histogram))
+        self.has_intervals = len(of_options) < len(self.options)
+        self.option_columns = self.options[self.places]
+        self.option_values = np.concatenate([[], *of_options])
 
     def split_kinds(self, values):
         """Split the columns of parameters into options, counts and normal values."""
@@ -173,8 +176,9 @@ class MixedFamily(Family):
         options, counts, normals = self.split_kinds(moments)
         found = np.zeros((2, len(moments), len(self.columns)))
         if len(self.options):
+            scores = [self.columns[number].option_scores for number in self.options]
             own = options + prior
-            own = own * self.option_scores, own
+            own = own * np.concatenate(scores), own
             found[..., self.options] = [self.parts[0].totals(part) for part in own]
         found[..., self.counts] = np.hsplit(counts, 2)
         n = len(self.normals)
