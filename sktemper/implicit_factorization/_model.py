@@ -316,15 +316,6 @@ class ImplicitFactorizationModel(FactorizationModel):
     def global_shapes(self, globals_):
         return [(self.n_natural,), self.table_shape]
 
-    def check(self, globals_, hyper):
-        super().check(globals_, hyper)
-        if hyper.n_components != self.n_components:
-            raise ValueError(
-                f"n_components must be {hyper.n_components}, as in the fit, got "
-                f"{self.n_components}: set the former value, or call fit with "
-                "warm_start=False to start a new model."
-            )
-
     def prepare(self, globals_, hyper):
         """Return the items' moments, and the term of pairs that are not stored."""
         items = self.items(globals_)
