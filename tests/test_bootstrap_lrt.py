@@ -40,7 +40,7 @@ def likelihood_of_classes(X, K, random):
     best = -np.inf
     for _ in range(5 * K - 4):
         shares = random.dirichlet(np.ones(K), len(X))
-        for _ in range(500):
+        for _ in range(200):
             p = (shares.T @ X) / shares.sum(axis=0)[:, None]
             p = np.clip(p, 1e-12, 1 - 1e-12)
             joint = np.log(shares.mean(axis=0)) + X @ np.log(p).T
