@@ -1319,13 +1319,15 @@ class TemperedLDA(TopWordsMixin, TemperedEstimator):
         -----
         Topics of two fits are matched one to one.  One returns if it has half of its
         ten most probable words in common with the other.  Their expected number is
-        between two means: that of halves, which is too large, because halves share
-        documents with the fit, and that of both halves of a split, which is too small,
-        because halves are small.  On average over the topics, it exceeds the second by
-        as much as halves exceed quarters.  The number is normal, with the variance
-        between fits.
+        between two levels: that of halves, which is too high, because halves share
+        documents with the fit, and that of both halves of a split, which is too low,
+        because halves are small.  It is the mean of the middle of both levels, and of
+        what exceeds the second as halves exceed quarters.  The number is normal, with
+        the variance between fits.
 
-        XXX
+        On fourteen corpora that were not used to choose this rule, the mean of the
+        probabilities differed by .03 on average, and by .08 at most, from the share of
+        topics that returned in a fit to as many other documents
         (``benchmarks/results/topic_recurrence.md``).
 
         Examples
