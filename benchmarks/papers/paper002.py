@@ -118,8 +118,7 @@ def with_noise(batch_size, M, distribution):
 def bounds(run):
     """Gaussian mixtures, K=2: the bound of SVI+ is best, and better for smaller M."""
     data = {"toy": (make_data(0), 50, (10,))}
-    path = run.path("pima", "pima.npz")
-    if path is not None:
+    if path := run.path("pima", "pima.npz"):
         with np.load(path) as file:
             X = file["X"].astype(float)
         X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -130,6 +129,7 @@ def bounds(run):
         base = mixture(2, X, weight_concentration_prior=0.5)
         settings = {"batch": base, "SVI": base | {"batch_size": batch_size}}
         for M in sizes:
+            settings[f"SVI, batches of {M}"] = base | {"batch_size": M}
             for distribution in NOISES:
                 noise = with_noise(batch_size, M, distribution)
                 settings[f"SVI+, M={M}, {distribution}"] = base | noise
@@ -145,7 +145,7 @@ def bounds(run):
 @figure("002.fig4", "002.fig5", "002.fig6")
 def clusters(run):
     """Gaussian mixtures, K=50: SVI+ is nearest to the four true clusters."""
-    settings = {"batch": {}, "SVI": {"batch_size": 40}}
+    settings = {"batch": {}, "SVI": {"batch_size": 40}, "SVI, M": {"batch_size": 16}}
     for distribution in NOISES:
         settings[f"SVI+, M=16, {distribution}"] = with_noise(40, 16, distribution)
     found, sizes, labels = {}, {}, {}
