@@ -98,6 +98,7 @@ def test_gaussian_noise_limits_the_components_that_leave_their_domain(kind):
         rates = guard.guarded(
             0.7, lambda given=given: model.largest_rate(globals_, *given, hyper)
         )
+        model.update_hyper(hyper, globals_, given[0], 1.0, 0.7, Powers())
         moved = model.step(globals_, *given, rates, hyper)
         assert np.all(model.is_valid(moved))
         whole = NaturalModel.step(model, globals_, *given, 0.7, hyper)

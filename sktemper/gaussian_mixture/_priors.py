@@ -275,7 +275,8 @@ def learned_priors(model, hyper, statistics, scale=1.0, rate=1.0):
         is_inside = model.is_valid(target)
         if np.ndim(is_inside) == 0 or is_inside.all() or not all_finite(statistics):
             return hyper
-        return learned_priors(model, hyper, statistics.scaled(is_inside), scale, rate)
+        inside = type(target)(statistics.weights, statistics.components)
+        return learned_priors(model, hyper, inside.scaled(is_inside), scale, rate)
     learned = with_learned(hyper, priors)
     if rate == 1:
         return learned
