@@ -57,9 +57,9 @@ class Renewals(Policy):
         Number of rows between an alarm and the renewal that it causes.
     trial : int, default=2000
         Number of rows after which a challenger is accepted or rejected at the latest.
-    threshold : float, default=6.0
-        Sum of standardized differences above which the CUSUM test raises an alarm;
-        larger for fewer alarms, and infinite for none.
+    threshold : float, default=2.9
+        Sum of standardized differences above which the CUSUM test raises an alarm, one
+        in 200,000 rows without changes; larger for fewer alarms, and infinite for none.
     drift : float, default=1.0
         Difference, in standard errors, that the CUSUM test ignores.
 
@@ -68,6 +68,13 @@ class Renewals(Policy):
     Topic models and mixtures support renewals: they have the capability "renewals", see
     `sktemper.model.ConjugateModel`.  A pickle of the estimator contains the rows in the
     memory; ``estimator.clear_memory()`` deletes them.
+
+    The default threshold is that of an average run length of 800 tests of 250 rows [1]_
+    without changes: one alarm in 20 memories, the false-alarm rate of the package.
+
+    References
+    ----------
+    .. [1] D. Siegmund, "Sequential analysis: tests and confidence intervals", 1985.
 
     Examples
     --------
@@ -93,7 +100,7 @@ class Renewals(Policy):
     births: Float = 0.3
     wait: Int = 500
     trial: Int = 2_000
-    threshold: Float = 6.0
+    threshold: Float = 2.9
     drift: Float = 1.0
 
     def n_births(self, n_components: int) -> int:

@@ -107,8 +107,7 @@ def advice(model, other, state, X, sample_weight, names, remedy):
     if sample_weight is not None:
         weight = step * sample_weight[::step]
     hyper = state.hyper
-    shares, _, _ = model.responsibilities(block, model.prepare(state.globals_, hyper))
-    shares = shares.astype(np.float64)
+    shares, _ = model.shares(block, state.globals_, hyper)
     used, labels = weight @ shares >= USED, shares.argmax(axis=1)
     is_wide = remedy and "full" not in candidates(*X.shape)
     if is_wide and are_correlated(model, X, labels, weight):
