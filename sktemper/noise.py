@@ -78,15 +78,15 @@ class GradientNoise(Policy):
         """Return rates with which the step stays in the domain of the parameters.
 
         By default they are at most half of the rates at which it would leave the
-        domain.
+        domain.  The method is called if a factor is negative.
 
         Parameters
         ----------
         rate : float
         largest_rate : callable
             ``largest_rate()`` returns the rate at which the step would leave the
-            domain, infinity if no factor is negative, or an array of the rates of its
-            parts, such as components.  The call takes time.
+            domain, infinity if no rate does, or an array of the rates of its parts,
+            such as components.  The call takes time.
         """
         return np.minimum(rate, 0.5 * largest_rate())
 

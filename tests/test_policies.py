@@ -692,8 +692,8 @@ class WrongNoise(GradientNoise):
         self.value = value
 
     def unit_noise(self, n_units, clock, random):
-        if clock.steps != 1 or self.what == "guard":
-            return None
+        if clock.steps != 1:
+            return np.linspace(-0.1, 1, n_units) if self.what == "guard" else None
         weights = np.ones(n_units, dtype=np.asarray(self.value).dtype)
         weights[slice(1 if self.what == "one" else None)] = self.value
         return self.value if self.what == "no array" else weights

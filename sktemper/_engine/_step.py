@@ -147,9 +147,14 @@ def check_class(value, cls, policy, what, others=""):
         )
 
 
-def always_inside(*step):
-    """Return the largest rate of a step that stays in the domain at any rate."""
-    return math.inf
+def unguarded(rate, largest_rate):
+    """Return the rate, as no factor is negative."""
+    return rate
+
+
+def mean_rate(rates):
+    """Return the mean of the rates of parts, or their common rate."""
+    return float(np.mean(rates)) if isinstance(rates, np.ndarray) else rates
 
 
 def numbers_of_moves(moves):
@@ -227,7 +232,7 @@ class StepOutcome(NamedTuple):
     @property
     def rate(self):
         """Mean of the rates."""
-        return float(np.mean(self.rates))
+        return mean_rate(self.rates)
 
 
 class Steps:
@@ -356,9 +361,9 @@ class Steps:
         """Return the outcome of the summed local steps; the state is unchanged."""
         model, policies, state = self.problem.model, self.policies, self.state
         scale, statistics, factors = batch.scale, local.statistics, inputs.unit_noise
-        largest = always_inside
+        guarded = unguarded
         if factors is not None and np.min(factors, initial=0.0) < 0:
-            statistics, largest = model.within_domain(statistics), model.largest_rate
+            statistics, guarded = model.within_domain(statistics), policies.guarded
         arguments = statistics, scale, inputs.powers
 
         def gradient():
@@ -369,13 +374,13 @@ class Steps:
         wanted, rate_state = policies.rate(
             state.policies.learning_rate, inputs.clock, gradient, lambda: inputs.powers
         )
-        largest = functools.partial(largest, state.globals_, *arguments)
-        rates = policies.guarded(wanted, functools.partial(largest, state.hyper))
-        learned = state.hyper, state.globals_, statistics, scale, float(np.mean(rates))
+        largest = functools.partial(model.largest_rate, state.globals_, *arguments)
+        rates = guarded(wanted, functools.partial(largest, state.hyper))
+        learned = state.hyper, state.globals_, statistics, scale, mean_rate(rates)
         hyper = model.update_hyper(*learned, inputs.powers)
         return StepOutcome(
             *arguments,
-            rates=policies.guarded(wanted, functools.partial(largest, hyper)),
+            rates=guarded(wanted, functools.partial(largest, hyper)),
             hyper=hyper,
             wanted_rate=wanted,
             local=np.concatenate(local.kept) if local.kept else None,

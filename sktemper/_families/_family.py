@@ -112,7 +112,8 @@ class NaturalModel(ConjugateModel):
     def step(self, globals_, statistics, scale, powers, rate, hyper) -> Any:
         """Step the natural parameters toward the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
-        if np.all(rate == 1):  # C order is kept, so that sums have the same bits
+        if not isinstance(rate, np.ndarray) and rate == 1:
+            # C order is kept, so that sums have the same bits
             arrays = (
                 np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
                 for array in target.arrays()

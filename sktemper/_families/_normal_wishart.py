@@ -271,7 +271,7 @@ class Covariance:
         definite.
         """
         factors, log_determinants = self.candidates(inverse_scale)
-        if np.isnan(log_determinants).any():
+        if math.isnan(log_determinants.sum()):
             raise IllDefined(ILL_DEFINED)
         return factors, log_determinants
 
