@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
 from sktemper import AnnealedLDA
-from sktemper.datasets import make_lda_documents
+from sktemper.datasets import make_lda_documents, open_counts, write_counts
 from sktemper.inspection import topic_consensus, topic_tree
 from sktemper.lda._consensus import recurrence
 from sktemper.metrics import match_components
@@ -54,13 +54,15 @@ def test_corresponding_topics_are_added(corpus, halves):
     assert topic_consensus([*halves, common.merge_topics(4)]).n_components == 4
 
 
-@pytest.mark.parametrize("form", ["array", "frame", "parts"])
-def test_a_consensus_is_that_of_fits_to_random_halves(corpus, form):
+@pytest.mark.parametrize("form", ["array", "frame", "parts", "disk"])
+def test_a_consensus_is_that_of_fits_to_random_halves(corpus, form, tmp_path):
     X = corpus[0]
     frame = pd.DataFrame(X.toarray()).add_prefix("w")
-    given = {"array": X.toarray(), "frame": frame, "parts": [X[:300], X[300:]]}[form]
+    given = {"array": X.toarray(), "frame": frame, "parts": [X[:300], X[300:]]}
+    write_counts(tmp_path / "X", [X])
+    given["disk"] = open_counts(tmp_path / "X")
     lda = AnnealedLDA(5, random_state=0)
-    found = topic_consensus(lda, given, n_splits=1, random_state=3)
+    found = topic_consensus(lda, given[form], n_splits=1, random_state=3)
     rng, parts = np.random.RandomState(3), []
     for half in np.array_split(rng.permutation(X.shape[0]), 2):
         fit = AnnealedLDA(5, random_state=rng.randint(2**31 - 1))
@@ -89,21 +91,19 @@ def test_fits_without_a_consensus(corpus, halves):
 
 
 def test_weights_count_documents_and_halves_warn_once(corpus):
-    X, weight = corpus[0], 2.0 * (np.arange(800) % 3)
-    used, halves = weight > 0, AnnealedLDA(5, max_iter=1)
-    options = {"n_splits": 2, "random_state": 0}
+    X, w, lda = corpus[0], 2.0 * (np.arange(800) % 3), AnnealedLDA(5, max_iter=1)
     with pytest.warns(ConvergenceWarning) as caught:
-        found = topic_consensus(halves, X, sample_weight=weight, **options)
+        found = topic_consensus(lda, X, sample_weight=w, n_splits=2, random_state=0)
     assert len(caught) == 1
-    np.testing.assert_allclose(tokens(found).sum(), (weight @ X).sum(), rtol=1e-2)
-    whole = AnnealedLDA(5, random_state=0).fit(X, sample_weight=weight)
+    np.testing.assert_allclose(tokens(found).sum(), (w @ X).sum(), rtol=1e-2)
+    lda = AnnealedLDA(5, random_state=0).fit(X, sample_weight=w)
     both = [
-        whole.fit_recurrence(data, sample_weight=w, random_state=0).recurrence_
-        for data, w in ((X, weight), (X[used], weight[used]))
+        lda.fit_recurrence(X[r], sample_weight=w[r], random_state=0).recurrence_
+        for r in (slice(None), w > 0)
     ]
     np.testing.assert_array_equal(*both)
     with pytest.raises(ValueError, match="sample_weight"):
-        whole.fit_recurrence(X, sample_weight=-weight)
+        lda.fit_recurrence(X, sample_weight=-w)
 
 
 def test_recurrence_is_the_probability_of_half_of_the_words(corpus):

@@ -27,13 +27,13 @@ def fits_to_parts(estimator, X, sample_weight, n_splits, random_state):
     """
     check_rows(estimator, X, sample_weight)
     rng, most = check_random_state(random_state), np.iinfo(np.int32).max
-    numbers = [2] * n_splits + [2 * 2]
-    check = partial(check_array, accept_sparse="csr", ensure_min_samples=numbers[-1])
-    data, names = data_of(X, check), names_of(X)
-    weight, splits = validated_weight(sample_weight, data), []
-    rows = with_weight(np.arange(len(data)), weight)
+    data = data_of(X, partial(check_array, accept_sparse="csr"))
+    names, weight = names_of(X), validated_weight(sample_weight, data)
+    rows, splits = with_weight(np.arange(len(data)), weight), []
+    if len(rows) < 2 * 2:
+        raise ValueError(f"Found {len(rows)} sample(s); a minimum of 4 is required.")
     with warnings.catch_warnings():
-        for n_parts in numbers:
+        for n_parts in [2] * n_splits + [2 * 2]:
             splits.append(fits := [])
             for part in np.array_split(rng.permutation(rows), n_parts):
                 fit = clone(estimator).set_params(random_state=rng.randint(most))
