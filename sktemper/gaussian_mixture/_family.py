@@ -26,7 +26,7 @@ NO_SHARE, NO_WEIGHT = -1e3, -1e6
 MANY_COLUMNS = 16
 #: Largest number of columns for which a kernel searches splits.  It computes products
 #: of all columns; with more of them, principal axes are found faster without.
-MOST_SPLIT_COLUMNS = 64
+MOST_SPLIT_COLUMNS = 128
 
 
 class GaussianTables(NamedTuple):
