@@ -115,9 +115,9 @@ class MixedFamily(Family):
         self.parts = tuple(parts)
         ends = np.cumsum([part.n_natural for part in self.parts])
         super().__init__(int(ends[-1]))
-        # values that are not 0; a sparse one takes about as long as eight dense ones
+        # values that are not 0; a sparse one takes about as long as three dense ones
         n_stored = self.n_natural - len(self.places) + len(self.options)
-        self.is_sparse = self.has_intervals and 8 * n_stored < self.n_natural
+        self.is_sparse = self.has_intervals and 3 * n_stored < self.n_natural
         self.n_stored = n_stored if self.is_sparse else self.n_natural
         self.type_of_codes = np.min_scalar_type(-self.n_natural)
         self.slices = [
