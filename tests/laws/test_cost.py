@@ -29,7 +29,6 @@ MOST_MEMORY = 75
 #: Models whose fits exceed a limit, and by how much they may.  Figures are measured at
 #: 40,000 and 160,000 rows; the list may only get shorter.
 EXCEPTIONS = {"AnnealedFactorialMixture": 9.4}
-EXCEPTIONS_OF_MEMORY = {"AnnealedMixedMixture": 110}
 #: One of each model.
 DEFAULTS = {model.name.split(",")[0]: model for model in reversed(MODELS)}
 
@@ -77,4 +76,4 @@ def test_memory_on_top_of_the_data(name):
         peak = tracemalloc.get_traced_memory()[1] / 2**20
     finally:
         tracemalloc.stop()
-    assert peak <= EXCEPTIONS_OF_MEMORY.get(name, MOST_MEMORY)
+    assert peak <= MOST_MEMORY
