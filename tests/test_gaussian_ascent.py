@@ -31,7 +31,7 @@ PRIORS = {
 WEIGHTS = "dirichlet_process", "dirichlet_distribution"
 
 
-def problem_of(seed, dtype=np.float64, n_rows=700, n_columns=3, gaps=0.0, **parameters):
+def problem_of(seed, dtype=float, n_rows=700, n_columns=3, gaps=0, **parameters):
     """Return a model, rows, and a start."""
     random = np.random.default_rng(seed)
     centres = random.normal(scale=4, size=(4, n_columns))
@@ -109,9 +109,7 @@ def test_a_call_takes_the_steps_of_the_model(
     "n_columns, gaps", [(1, 0), (2, 0), (9, 0), (2, 0.3), (9, 0.3)]
 )
 def test_the_number_of_columns(covariance_type, n_columns, gaps):
-    start = problem_of(
-        5, np.float64, 700, n_columns, gaps, covariance_type=covariance_type
-    )
+    start = problem_of(5, float, 700, n_columns, gaps, covariance_type=covariance_type)
     assert_same_steps(start, [Powers()] * 5, 1e-9)
 
 

@@ -1,8 +1,8 @@
 /* Samples with gaps, in float64: MOMENT_ROWS of them at a time are completed given
  * each component.  `_gaps.py` has the formulas.  Samples of the same number of gaps, which are
  * sorted, stand in GAP_LANES lanes, so that all lanes take the same way and the bits of a sample
- * do not depend on the others.  Arrays of samples have the shape (n_components, ASCENT_ROWS), and completed samples
- * have (n_components, n_features, ASCENT_ROWS). */
+ * do not depend on the others.  Arrays of samples have the shape (n_components, ASCENT_ROWS), and
+ * completed samples have (n_components, n_features, ASCENT_ROWS). */
 #ifndef SKTEMPER_GAPS_H
 #define SKTEMPER_GAPS_H
 
@@ -15,13 +15,14 @@ static void multiply_lanes(intptr_t d, int is_lower, const double *matrix,
     const gaussian_vector zero = {0};
     for (intptr_t i = 0; i < d; i += TILE)
         for (int part = 0; part < PARTS; part++) {
+            const intptr_t end = is_lower && i + TILE < d ? i + TILE : d;
             gaussian_vector sums[TILE];
             for (int r = 0; r < TILE; r++)
                 sums[r] = zero;
-            for (intptr_t j = 0; j < (is_lower && i + TILE < d ? i + TILE : d); j++)
+            for (intptr_t j = 0; j < end; j++)
                 UNROLLED
                 for (int r = 0; r < TILE; r++)
-                    sums[r] = sums[r] + matrix[(i + r < d ? i + r : d - 1) * d + j] * x[j * PARTS + part];
+                    sums[r] += matrix[(i + r < d ? i + r : d - 1) * d + j] * x[j * PARTS + part];
             for (int r = 0; r < TILE; r++)
                 y[(i + r) * PARTS + part] = sums[r];
         }
@@ -78,10 +79,11 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
     solve_lanes(n_missing, n, b->only_bound, a, c, v, inverse, logs);
     for (intptr_t lane = 0; lane < n; lane++) {
         double *covariance = b->covariances + (k * ASCENT_ROWS + at + lane) * b->most_pairs;
+        const double *draws = noise ? noise + b->order[i + lane] * D : 0;
         for (intptr_t j = 0; j < n_missing; j++) {
             double moved = -v[j * GAP_LANES + lane];
-            for (intptr_t l = j; noise && l < n_missing; l++)
-                moved += c[element_place(l, j) + lane] * noise[b->order[i + lane] * D + gaps[lane][l]];
+            for (intptr_t l = j; draws && l < n_missing; l++)
+                moved += c[element_place(l, j) + lane] * draws[gaps[lane][l]];
             x[gaps[lane][j] * GAP_LANES + lane] = moved;
             for (intptr_t l = 0; l <= j && !b->only_bound; l++)
                 *covariance++ = a[element_place(j, l) + lane];
@@ -149,8 +151,8 @@ static int complete_samples(const ascent_block *b, intptr_t first, intptr_t n,
     return *b->steps.stop ? -1 : 0;
 }
 
-/* Adds n completed samples, times their shares, to `rows` unless NULL, and their expected moments to
- * the statistics. */
+/* Adds n completed samples, times their shares, to `rows` unless NULL, and their expected moments
+ * to the statistics. */
 static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, double power,
                           double *rows)
 {
@@ -204,10 +206,12 @@ static int gapped_step(const ascent_block *b, intptr_t first, intptr_t n)
         return -1;
     for (intptr_t k = 0; k < b->n_components; k++) {
         double *logs = b->scaled_shares + k * ASCENT_ROWS;
+        const double *squares = b->squares + k * ASCENT_ROWS;
+        const double *log_determinants = b->log_rates + k * ASCENT_ROWS;
         for (intptr_t i = 0; i < n; i++) {
             const double n_missing = (double)(b->starts[first + i + 1] - b->starts[first + i]);
-            const double squares = b->squares[k * ASCENT_ROWS + i] + b->log_rates[k * ASCENT_ROWS + i];
-            logs[i] = b->powers[2] * (b->constants[k] + 0.5 * (LOG_TWO_PI * n_missing - squares));
+            const double twice = LOG_TWO_PI * n_missing - (squares[i] + log_determinants[i]);
+            logs[i] = b->powers[2] * (b->constants[k] + 0.5 * twice);
             top[i] = k == 0 || logs[i] > top[i] ? logs[i] : top[i];
         }
     }

@@ -204,8 +204,9 @@ def ascent(
     """Take several steps of coordinate ascent, and change the parameters and priors.
 
     For ``gaps`` see `GappedRows.gaps`, for ``priors`` `kernel_priors`, for ``steps``
-    `set_steps`, and for the other arguments `ascent_block`; ``row_weight``, ``gaps``
-    and ``sections`` may be None.  Returns the status, the number of steps that were taken, and the lower bound of the last one.
+    `set_steps`, and for the other arguments `ascent_block`; ``row_weight``, ``gaps`` and
+    ``sections`` may be None.  Returns the status, the number of steps that were taken, and
+    the lower bound of the last one.
     """
     cdef ascent_block block
     cdef int status
