@@ -223,7 +223,10 @@ class WithGaps:
         return logs - exponent * np.log1p(squares / (width * nu * spread))
 
     def _product(self, block, usual, nu, spread):
-        rows, known = block.rows - self.origin, ~block.missing
+        rows, known = (
+            np.where(block.missing, 0.0, block.rows - self.origin),
+            ~block.missing,
+        )
         out = np.empty((len(block), len(nu)))
         factors = self.covariance.each(usual.factors)
         for k in range(len(nu)):
@@ -266,7 +269,10 @@ class WithGaps:
         rows : ndarray of shape (n_rows, n_features)
             In float64.
         """
-        rows = self._completed(block, tables.usual, shares)[1]
+        if self.covariance.products:
+            _, rows, *_ = self._completed(block, tables.usual, shares)
+        else:
+            rows = sum(map(np.multiply.outer, shares.T, tables.usual.means))
         return np.where(block.missing, rows + self.origin, block.rows)
 
     def _completed(self, block, usual, shares=None, noise=None):
