@@ -11,15 +11,6 @@ import inspect
 from collections.abc import Callable
 from typing import Literal, TypedDict
 
-from .._utils._docstrings import (
-    complete_methods,
-    entries,
-    joined,
-    references,
-    sections,
-    with_entries,
-    with_notes,
-)
 from .._utils._typing import Duration, Float, Int, Seed
 from ..learning_rates import LearningRate
 from ..noise import GradientNoise
@@ -79,24 +70,3 @@ def typed_parameters(types, cls):
         )
         for name, annotation in types.__annotations__.items()
     }
-
-
-# -- docstrings ------------------------------------------------------------------------
-def complete_docstrings(cls):
-    """Add what bases describe to the docstrings of an estimator and its methods.
-
-    These are parameters, notes if the estimator has none, and the references that it
-    cites and does not list.
-    """
-    complete_methods(cls)
-    if "__init__" not in vars(cls) or not vars(cls).get("__doc__"):
-        return
-    known, notes, listed = {}, {}, {}
-    for base in reversed(cls.__mro__):
-        text = sections(vars(base).get("__doc__"))
-        known |= entries(text.get("Parameters", ""))
-        notes |= {title: text[title] for title in text.keys() & {"Notes"}}
-        listed |= references(text.get("References", ""))
-    names = inspect.signature(cls.__init__).parameters
-    own = with_entries(sections(cls.__doc__), names, known)
-    cls.__doc__ = joined(with_notes(own, notes, listed))

@@ -23,6 +23,7 @@ from .._engine._state import State
 from .._engine._stream import remember, run_stream
 from .._utils._cache import twin
 from .._utils._constraints import NOT_NEGATIVE, SHARE, Interval, StrOptions, WholeNumber
+from .._utils._docstrings import complete_docstrings
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._results import copy_fit, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
@@ -35,6 +36,7 @@ from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
+from . import _problems
 from ._choices import (
     attributes,
     choices_of,
@@ -43,7 +45,6 @@ from ._choices import (
     set_state,
     writable,
 )
-from ._constructors import complete_docstrings
 from ._end_of_fit import (
     EstimatorHooks,
     has_converged,
@@ -51,25 +52,6 @@ from ._end_of_fit import (
     warn_if_above_one,
     warn_of_a_long_stream,
     warn_of_the_end,
-)
-from ._problems import (
-    ReadyModel,
-    Settings,
-    Validation,
-    add_labels,
-    add_validation,
-    are_few,
-    check_rows,
-    make_problem,
-    stream_rate,
-    times_of_chunk,
-    training_settings,
-    valid_data,
-    valid_weights,
-    validated_weight,
-    warn_of_weights,
-    weights_of_rows,
-    workers_for,
 )
 
 
@@ -246,7 +228,7 @@ class TemperedEstimator(
     def _settings(self):
         """Return the `Settings` of a model: the parameters, as a fit resolves them."""
         # a subclass may pass constants for parameters that its constructor lacks
-        return Settings(**vars(self) | self._fixed())
+        return _problems.Settings(**vars(self) | self._fixed())
 
     @classmethod
     @functools.cache
@@ -397,7 +379,7 @@ class TemperedEstimator(
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, continued, X_val=None, labels=None):
-        check_rows(self, X, sample_weight, labels)
+        _problems.check_rows(self, X, sample_weight, labels)
         earlier = copy_fit(self)
         work = copy_fit(self) if continued else new_estimator(self)
         # callbacks may use a model above T=1, of which no warning tells before the end
@@ -407,22 +389,24 @@ class TemperedEstimator(
             if not continued:
                 work._check_enough(data)
                 work._prepare_fit(data, sample_weight)
-            problem = make_problem(
+            problem = _problems.make_problem(
                 work, data, sample_weight, fresh=not continued, is_fit=True
             )
-            problem = add_labels(work, add_validation(work, problem, X_val), labels)
+            problem = _problems.add_labels(
+                work, _problems.add_validation(work, problem, X_val), labels
+            )
             if continued:
                 state = _continued_state(work)
                 # a score may be added before the first step is committed
                 state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
-                warn_of_weights(work, problem.sample_weight, is_fit=True)
+                _problems.warn_of_weights(work, problem.sample_weight, is_fit=True)
                 n_runs = self.n_init
                 starts = new_states(problem, n_runs, self.random_state, work._fixed())
-            rate = stream_rate(self)
+            rate = _problems.stream_rate(self)
             hooks = EstimatorHooks(self, work, problem, X, y, sample_weight)
-            run = fit(problem, training_settings(self), starts, n_runs, hooks)
+            run = fit(problem, _problems.training_settings(self), starts, n_runs, hooks)
             hooks.end(hooks.context)
             run.state.stream = None
             if rate is not None:  # a stream with a half-life may follow
@@ -444,8 +428,8 @@ class TemperedEstimator(
     _labels_name = "labels"
 
     def _training_data(self, X, fresh, sample_weight):
-        data = valid_data(self, X, "_validate_training", fresh)
-        data.weight = validated_weight(sample_weight, data)
+        data = _problems.valid_data(self, X, "_validate_training", fresh)
+        data.weight = _problems.validated_weight(sample_weight, data)
         if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
@@ -469,7 +453,7 @@ class TemperedEstimator(
         self.state_ = state
         self._loaded = False
         if "_ready" not in vars(self):
-            self._ready = ReadyModel()
+            self._ready = _problems.ReadyModel()
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
 
@@ -506,7 +490,7 @@ class TemperedEstimator(
     def _fitted_model(self):
         """Return the model of the fit, which is cached until the next fit."""
         if self._ready is None:
-            self._ready = ReadyModel()
+            self._ready = _problems.ReadyModel()
         return self._ready.model(self, self._state())
 
     def _new_model(self):
@@ -516,17 +500,17 @@ class TemperedEstimator(
         return self._make_model(settings, state.n_features, state.dtype)
 
     def _validation(self, X, method, reset):
-        return Validation(self, method, reset)
+        return _problems.Validation(self, method, reset)
 
     @contextlib.contextmanager
     def _fitted_problem(self, X, sample_weight=None, labels=None):
         self._check_fitted()
-        check_rows(self, X, sample_weight, labels)
-        data = valid_data(self, X)
-        sample_weight = valid_weights(self, data, sample_weight)
-        few = are_few(data, self._inline_limits())
+        _problems.check_rows(self, X, sample_weight, labels)
+        data = _problems.valid_data(self, X)
+        sample_weight = _problems.valid_weights(self, data, sample_weight)
+        few = _problems.are_few(data, self._inline_limits())
         model = self._fitted_model() if few else self._new_model()
-        workers = workers_for(self.n_jobs, model, data, few)
+        workers = _problems.workers_for(self.n_jobs, model, data, few)
         with workers:
             if labels is not None:
                 labels = self._labels_for_predictions(labels, data)
@@ -581,7 +565,7 @@ class TemperedEstimator(
     def _prepared(self, model):
         """Return the prepared parameters of the fit, cached for the ready model."""
         parameters = self.state_.globals_, hyper_of_predictions(self)
-        return (self._ready or ReadyModel()).prepared(model, *parameters)
+        return (self._ready or _problems.ReadyModel()).prepared(model, *parameters)
 
     def _local_parameters(self, X):
         """Return each row's local parameters at T=1."""
@@ -636,9 +620,9 @@ class TemperedEstimator(
         return self._mean_score(X, sample_weight)
 
     def _mean_score(self, X, sample_weight, labels=None):
-        check_rows(self, X, sample_weight)
+        _problems.check_rows(self, X, sample_weight)
         scores, n_held_out = self._predictive_scores(X, labels)
-        weight = weights_of_rows(sample_weight, scores)
+        weight = _problems.weights_of_rows(sample_weight, scores)
         total = (weight * n_held_out).sum()
         # a sum over components, whose logarithm a score is, has a rounding error
         is_sum = self._fitted_model().scores_whole_rows
@@ -791,7 +775,7 @@ class TemperedEstimator(
         return self._partial_fit(X, sample_weight, times)
 
     def _partial_fit(self, X, sample_weight, times, labels=None):
-        check_rows(self, X, sample_weight, labels, times)
+        _problems.check_rows(self, X, sample_weight, labels, times)
         fresh = not hasattr(self, "state_")
         work = new_estimator(self) if fresh else self._widened_for(X)
         if fresh:
@@ -799,20 +783,24 @@ class TemperedEstimator(
         data = work._training_data(X, fresh, sample_weight)
         if fresh:
             work._check_first(data)
-        rate = stream_rate(self)
+        rate = _problems.stream_rate(self)
         # starts and renewals may take long: other threads compute them
-        inline = not fresh and rate is None and are_few(data, work._inline_limits())
-        problem = make_problem(work, data, sample_weight, fresh, inline)
-        problem = add_labels(work, problem, labels)
+        inline = (
+            not fresh
+            and rate is None
+            and _problems.are_few(data, work._inline_limits())
+        )
+        problem = _problems.make_problem(work, data, sample_weight, fresh, inline)
+        problem = _problems.add_labels(work, problem, labels)
         if fresh:
-            warn_of_weights(work, problem.sample_weight, is_fit=False)
+            _problems.warn_of_weights(work, problem.sample_weight, is_fit=False)
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
         else:
             state = _continued_state(work)
-        training = training_settings(self, rate)
+        training = _problems.training_settings(self, rate)
         hooks = EstimatorHooks(self, work, problem)
         run, size = plan_stream(training, problem, state, fresh)
-        times = times_of_chunk(times, rate, state, len(data))
+        times = _problems.times_of_chunk(times, rate, state, len(data))
         with problem.workers:
             if rate is None:
                 commit, prepared = functools.partial(hooks.commit, run), None

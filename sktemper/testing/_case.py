@@ -156,16 +156,35 @@ class Case:
         change -= self.vector()
         return change / max(np.abs(change).max(), np.finfo(float).tiny)
 
+    @property
+    def precision(self):
+        return float(np.sqrt(np.finfo(self.model.dtype).eps)) / 8
+
+    # -- comparisons -------------------------------------------------------------------
+    def expect_one_per_row(self, shape, name):
+        fault = f"{name} do not have one entry per row"
+        expect(shape == (self.n_rows,), fault, (self.n_rows,), shape)
+
+    def expect_finite_rows(self, rows, name):
+        self.expect_one_per_row(rows.shape, name)
+        refuse_rows(~np.isfinite(rows), rows, f"{name}: expected finite numbers")
+
+    def close_statistics(self, found, expected, fault, rtol):
+        """Compare statistics by the targets of their steps.
+
+        If the model lacks the capability "dense_vectors", nothing is compared.
+        """
+        if "dense_vectors" in self.model.capabilities():
+            expected = self.target(expected)
+            atol = rtol * np.abs(expected).max()
+            fault = f"{fault}; natural parameter of the step's target"
+            close(self.target(found), expected, fault, rtol, atol)
+
 
 def expect(holds, fault, expected, found):
     """Raise an error with the fault and both values unless a condition holds."""
     if not holds:
         raise AssertionError(f"{fault}: expected {expected}, got {found}")
-
-
-def expect_one_per_row(shape, case, name):
-    fault = f"{name} do not have one entry per row"
-    expect(shape == (case.n_rows,), fault, (case.n_rows,), shape)
 
 
 def refuse_rows(wrong, found, fault):
@@ -208,19 +227,3 @@ def close_parts(found, expected, fault, rtol=0.0, atol=0.0):
 def same(found, expected, fault):
     """Raise an error with fault, index and both numbers unless the bits are equal."""
     close(found, expected, fault, 0.0)
-
-
-def precision(model):
-    return float(np.sqrt(np.finfo(model.dtype).eps)) / 8
-
-
-def close_statistics(case, found, expected, fault, rtol):
-    """Compare statistics by the targets of their steps.
-
-    If the model lacks the capability "dense_vectors", nothing is compared.
-    """
-    if "dense_vectors" in case.model.capabilities():
-        expected = case.target(expected)
-        atol = rtol * np.abs(expected).max()
-        fault = f"{fault}; natural parameter of the step's target"
-        close(case.target(found), expected, fault, rtol, atol)

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from .._utils._validation import ROUNDING
 from ..model import IllDefined, Powers, Stopped
-from ._case import N_STEPS, OBJECTIVES, Skip, close, expect, precision
+from ._case import N_STEPS, OBJECTIVES, Skip, close, expect
 
 
 def check_fisher_product_is_symmetric_and_positive(case):
@@ -44,7 +44,7 @@ def check_fisher_product_fits_finite_differences(case):
             "fisher_product does not fit the differences of global_bound at "
             f"prior={power}: slope of the bound"
         )
-        rtol = max(1e-4, 32 * precision(case.model))
+        rtol = max(1e-4, 32 * case.precision)
         _compare_slopes(case, change, direction, bound, fault, rtol, 1e-6)
 
 
@@ -110,7 +110,7 @@ def check_the_bound_of_the_prior_is_zero(case):
     """The global bound E log p - E log q is 0 if the posterior q is the prior p."""
     bound = case.model.global_bound(case.prior(), case.hyper)
     size = abs(case.model.global_bound(case.globals_, case.hyper))
-    atol = max(1e-9, 64 * precision(case.model) ** 2) * (1 + size)
+    atol = max(1e-9, 64 * case.precision**2) * (1 + size)
     fault = "global_bound has a wrong constant: its value where q is the prior"
     close(bound, 0.0, fault, atol=atol)
 
@@ -154,7 +154,7 @@ def _compare_with_draws(case):
             powers=Powers(1.0, power, power), globals_=globals_, want=("bound", "local")
         )
         estimates, errors = _estimates(power * logs)
-        slack = N_ERRORS * errors + 100 * precision(case.model) * np.abs(estimates)
+        slack = N_ERRORS * errors + 100 * case.precision * np.abs(estimates)
         excess = np.asarray(step.row_bounds) - estimates
         is_compared |= not np.isnan(slack).all()
         _refuse_bounds(excess > slack, step.row_bounds, estimates, power, "at most")
@@ -221,7 +221,7 @@ def check_row_bounds_count_states(case):
     """
     case.require_exact()
     bounds, nearest = case.empty_bounds(), _n_states(case)
-    atol = 1e-4 + precision(case.model) * np.abs(case.local_step().row_bounds).max()
+    atol = 1e-4 + case.precision * np.abs(case.local_step().row_bounds).max()
     few = np.exp(np.minimum(bounds, np.log(2 * MOST_STATES))) < MOST_STATES
     if not few.any():
         raise Skip("no row has so few states that they can be counted")
@@ -240,7 +240,7 @@ def check_row_bounds_move_with_the_prior(case):
         raise Skip(f"{type(case.model).__name__} has no continuous local parameters")
     if case.model.has_continuous_local is None and not _seems_continuous(case):
         raise Skip("has_continuous_local is None, and rows have discrete parameters")
-    atol = 1e-4 + precision(case.model) * np.abs(case.local_step().row_bounds).max()
+    atol = 1e-4 + case.precision * np.abs(case.local_step().row_bounds).max()
     whole = case.empty_bounds()
     moves = [np.abs(case.empty_bounds(p) - whole) for p in (0.5, 0.25)]
     for row in np.flatnonzero(np.maximum(*moves) <= atol)[:1]:
@@ -294,7 +294,7 @@ def check_learned_priors_raise_the_bound(case):
 
 def _expect_no_fall(case, bound, least, fault, when=""):
     """Raise an error unless a bound is at least another one, up to rounding."""
-    slack = precision(case.model) * (1 + abs(bound))
+    slack = case.precision * (1 + abs(bound))
     slack += case.model.local_tol * case.n_rows
     expected = f"at least {least:.10g}{when}"
     expect(bound >= least - slack, fault, expected, f"{bound:.10g}")
@@ -442,7 +442,7 @@ MOST_EXCESS, SHARE_OF_EXCESS = 1.0, 0.5
 def check_scores_are_those_of_rows(case):
     """A row has the same score at each call and in any block."""
     whole = case.predictive_scores()
-    rtol = precision(case.model)
+    rtol = case.precision
     half = case.n_rows // 2
     for what, rows in {
         "from call to call": slice(0, case.n_rows),
@@ -465,7 +465,7 @@ def check_better_parameters_score_better(case):
     )
     fault = "scores of predictive_scores do not follow the parameters"
     expected = f"a sum of more than {before:.10g}, the sum under the prior"
-    rises = after > before + precision(case.model) * abs(before)
+    rises = after > before + case.precision * abs(before)
     expect(rises, fault, expected, f"{after:.10g} after {N_STEPS} steps on these rows")
 
 

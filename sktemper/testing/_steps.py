@@ -15,10 +15,7 @@ from ._case import (
     Skip,
     close,
     close_parts,
-    close_statistics,
     expect,
-    expect_one_per_row,
-    precision,
     refuse_rows,
     same,
 )
@@ -37,9 +34,8 @@ def check_local_step_has_its_fields(case):
     expect(n_iterations >= case.n_rows, "n_iterations", least, n_iterations)
     for name in ("row_observed", "row_bounds"):
         rows = np.asarray(getattr(step, name))
-        expect_one_per_row(rows.shape, case, name)
-        refuse_rows(~np.isfinite(rows), rows, f"{name}: expected finite numbers")
-    expect_one_per_row((len(step.local_parameters),), case, "local_parameters")
+        case.expect_finite_rows(rows, name)
+    case.expect_one_per_row((len(step.local_parameters),), "local_parameters")
 
 
 def check_totals_are_sums_of_rows(case):
@@ -94,12 +90,12 @@ def check_blocks_add_up(case):
     whole = case.local_step()
     first = case.local_step(case.take(slice(0, cut)))
     parts = first + case.local_step(case.take(slice(cut, case.n_rows)))
-    rtol = precision(case.model)
+    rtol = case.precision
     for name in ("n_rows", "n_observed", "bound"):
         fault = f"{name} of two blocks does not add up to {name} of the joined block"
         close(getattr(parts, name), getattr(whole, name), fault, rtol)
     fault = "statistics of two blocks do not add up to those of the joined block"
-    close_statistics(case, parts.statistics, whole.statistics, fault, rtol)
+    case.close_statistics(parts.statistics, whole.statistics, fault, rtol)
 
 
 def check_want_changes_no_answer(case):
@@ -125,7 +121,7 @@ def check_local_steps_repeat(case):
     again = case.local_step()
     same(again.row_bounds, before.row_bounds, "row_bounds change from call to call")
     fault = "statistics change from call to call"
-    close_statistics(case, again.statistics, before.statistics, fault, 0.0)
+    case.close_statistics(again.statistics, before.statistics, fault, 0.0)
 
 
 def check_unit_noise_weighs_what_units_tell(case):
@@ -140,9 +136,9 @@ def check_unit_noise_weighs_what_units_tell(case):
     else:
         powers, same_as = Powers(statistics=w), "Powers(statistics=w)"
     noisy, plain = case.local_step(unit_noise=w), case.local_step()
-    expected, rtol = case.local_step(powers=powers).statistics, precision(case.model)
+    expected, rtol = case.local_step(powers=powers).statistics, case.precision
     fault = f"statistics under unit_noise=w differ from those at {same_as}"
-    close_statistics(case, noisy.statistics, expected, fault, rtol)
+    case.close_statistics(noisy.statistics, expected, fault, rtol)
     if not case.model.has_units():
         same(noisy.row_bounds, plain.row_bounds, "row_bounds change with unit_noise")
 
@@ -194,7 +190,7 @@ def _possible_counts(case):
 def check_statistics_scale(case):
     """Scales, powers and the method ``scaled`` multiply the statistics."""
     case.require("dense_vectors")
-    rtol = precision(case.model)
+    rtol = case.precision
     plain = case.local_step().statistics
     prior = case.target(plain, scale=0.0)
     gain = case.target(plain) - prior
@@ -221,7 +217,7 @@ def check_powers_of_units_are_their_own(case):
     units = case.model.units_per_row(case.X, np.arange(case.n_rows))
     odd = np.arange(case.n_rows) % 2
     steps = {p: case.local_step(powers=Powers(1.0, p, p)) for p in (0.5, 0.8)}
-    rtol = precision(case.model)
+    rtol = case.precision
     for what, of_rows in (
         ("1/2", np.full(case.n_rows, 0.5)),
         ("other", 0.5 + 0.3 * odd),
@@ -236,7 +232,7 @@ def check_powers_of_units_are_their_own(case):
         if what == "1/2":
             fault = "statistics with a power of 1/2 for each unit and for all differ"
             statistics = steps[0.5].statistics
-            close_statistics(case, found.statistics, statistics, fault, rtol)
+            case.close_statistics(found.statistics, statistics, fault, rtol)
 
 
 def check_the_step_is_the_convex_combination(case):
@@ -453,7 +449,7 @@ def check_weights_are_repetitions(case):
             f"initial_hyper with weights that are {name} differs from initial_hyper of "
             "repeated rows"
         )
-        close_parts(found, expected, fault, 8 * precision(case.model), 1e-12)
+        close_parts(found, expected, fault, 8 * case.precision, 1e-12)
 
 
 def check_parameters_are_picklable(case):
@@ -471,9 +467,7 @@ def check_predictive_shapes(case):
     """Each row has a finite score, which is 0 without held-out observations."""
     scores, n_held_out = case.predictive_scores()
     for name, rows in (("scores", scores), ("n_held_out", n_held_out)):
-        name = f"{name} of predictive_scores"
-        expect_one_per_row(rows.shape, case, name)
-        refuse_rows(~np.isfinite(rows), rows, f"{name}: expected numbers")
+        case.expect_finite_rows(rows, f"{name} of predictive_scores")
     fault = "scores of predictive_scores where nothing is held out: expected 0"
     refuse_rows((n_held_out == 0) & (scores != 0), scores, fault)
     refuse_rows(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
