@@ -36,7 +36,7 @@ IDENTIFIER = (
 COPY = "has the values of an earlier column, which count twice"
 #: Each component has parameters of such a column, too, which its prior counts.
 ONE_VALUE = (
-    "has one value only, as more than half of all, which keeps clusters together"
+    "has one value only, like more than half of all, which keeps clusters together"
 )
 
 
@@ -92,19 +92,15 @@ def check_first_columns(self, data):
 def labelled_columns(data, names):
     """Yield labels of columns of arrays for messages, and the columns, one at a time.
 
-    Data are never copied whole.  Sparse columns have their smallest and largest values.
+    Data are never copied whole.  Sparse data, whose columns may all be rare, have none.
     """
-    blocks = [_ends(X) if issparse(X) else X for X in data.validated]
+    blocks = [X for X in data.validated if not issparse(X)]
     weight = data.weight if sum(map(len, blocks)) == len(data) else None
-    for number, name in enumerate(names):
+    for number, name in enumerate(names if blocks else []):
         label = f"Column {name!r}" + " of X" * (not isinstance(name, str))
         columns = [X[:, number] for X in blocks]
         column = columns[0] if len(columns) == 1 else np.concatenate(columns)
         yield label, with_weight(column, weight)
-
-
-def _ends(X):
-    return np.vstack([X.nanmin(axis=0).toarray(), X.nanmax(axis=0).toarray()])
 
 
 # -- copies of rows, of which a mixture would make components of their own -------------

@@ -312,7 +312,7 @@ class TemperedLDA(TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
         return X
 
     def _check_enough(self, data):
-        if not any(counts.max() > 0 for counts in data.validated):
+        if not any(counts.sum() > 0 for counts in data.validated):
             raise ValueError("X has no tokens: all counts are 0.")
 
     def _compute_dtype(self, X):

@@ -417,7 +417,7 @@ def copied_column(random, case):
     return agreement(kinds[random.integers(2)], X, y)
 
 
-@warned("one value only, as more than half", "warn_of_columns")
+@warned("one value only, like more than half", "warn_of_columns")
 def constant_columns(random, case):
     X, y = _profiles(random)
     if case == "fault":
