@@ -312,7 +312,8 @@ class TemperedLDA(TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
         return X
 
     def _check_enough(self, data):
-        if not any(counts.sum() > 0 for counts in data.validated):
+        stored = [X.data if sparse.issparse(X) else X for X in data.validated]
+        if not any(map(np.any, stored)):
             raise ValueError("X has no tokens: all counts are 0.")
 
     def _compute_dtype(self, X):
