@@ -19,22 +19,15 @@ from ..moves import SAME_BOUND, Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
+from . import _step
 from ._data import QUIETLY, Batch, Purpose, Rows, generator
 from ._passes import are_planned, ascend, ascent_on, bound_of, planned, steps_of_call
 from ._state import LAST_BOUNDS
-from ._step import (
-    Policies,
-    Steps,
-    check_class,
-    install_step,
-    refusing_singular,
-    steps_on_proposal,
-)
 from ._workers import InlineWorkers
 
 
 # -- coordinate ascent on trial parameters, outside the history of the fit -------------
-class TrialSteps(Steps):
+class TrialSteps(_step.Steps):
     """Consecutive steps of rate 1 on the same rows, without noise.
 
     The steps change only a trial state, which an interrupted fit discards.  Therefore
@@ -82,7 +75,7 @@ class TrialSteps(Steps):
         self._first_half = inputs, local
         if not watched or inputs.temperature != 1.0:
             return math.nan
-        with refusing_singular():
+        with _step.refusing_singular():
             rest = self.problem.model.global_bound(trial.globals_, trial.hyper)
         return self.batch.scale * local.bound + rest
 
@@ -101,10 +94,10 @@ class TrialSteps(Steps):
             If the step would leave the domain of the parameters; it is not taken then.
         """
         inputs, local = self._first_half
-        with refusing_singular():
+        with _step.refusing_singular():
             outcome = self._outcome(self.batch, inputs, local)
             globals_, self._prepared = self._moved(outcome, not last)
-        install_step(self.state, globals_, self.batch, inputs, outcome)
+        _step.install_step(self.state, globals_, self.batch, inputs, outcome)
 
     def _draws(self, batch):
         return (self._random, *self._units_of_batch)
@@ -396,7 +389,7 @@ class _Trials:
         )
         if proposal is None:
             return None
-        check_class(proposal, Proposal, policy, "proposal", ", or None")
+        _step.check_class(proposal, Proposal, policy, "proposal", ", or None")
         seed = int(random.integers(2**31))
         trial = state.trial(proposal.globals_, proposal.hyper, seed)
         return proposal, trial, number, part
@@ -434,7 +427,7 @@ class _Trials:
             Lower bound; -inf if the trial was given up, None if the test rows decide.
         """
         _, trial, number, part = attempt
-        n_steps, tempering = steps_on_proposal(policy, self.model)
+        n_steps, tempering = _step.steps_on_proposal(policy, self.model)
         if len(part) == len(self.rows):
             given_up = _Ending(best, policy=policy)
             if self.improve(trial, part, n_steps, tempering, given_up):
@@ -527,7 +520,7 @@ class _Trials:
         steps left.
         """
         batch = Batch(rows, self._scale_of(rows) * len(rows))
-        policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        policies = _step.Policies(tempering, ConstantRate(1.0), NoNoise())
         limits = Ascent.NO_LIMITS if given_up is None else given_up.limits
         if limits is not None and are_planned(policies, trial.policies.tempering):
             fast = ascent_on(self.problem, rows, trial.hyper)

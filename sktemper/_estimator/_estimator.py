@@ -36,7 +36,7 @@ from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
-from . import _problems
+from . import _end_of_fit, _problems
 from ._choices import (
     attributes,
     choices_of,
@@ -44,14 +44,6 @@ from ._choices import (
     hyper_of_predictions,
     set_state,
     writable,
-)
-from ._end_of_fit import (
-    EstimatorHooks,
-    has_converged,
-    is_above_one,
-    warn_if_above_one,
-    warn_of_a_long_stream,
-    warn_of_the_end,
 )
 
 
@@ -285,7 +277,7 @@ class TemperedEstimator(
 
     def _has_converged(self, state):
         """Return whether the lower bound has converged, as far as it is known."""
-        return has_converged(self, state, state.convergence.bound_change)
+        return _end_of_fit.has_converged(self, state, state.convergence.bound_change)
 
     #: Change of the lower bound per row that does not matter, whatever ``tol`` is.
     _least_tol = 0.0
@@ -405,7 +397,7 @@ class TemperedEstimator(
                 n_runs = self.n_init
                 starts = new_states(problem, n_runs, self.random_state, work._fixed())
             rate = _problems.stream_rate(self)
-            hooks = EstimatorHooks(self, work, problem, X, y, sample_weight)
+            hooks = _end_of_fit.EstimatorHooks(self, work, problem, X, y, sample_weight)
             run = fit(problem, _problems.training_settings(self), starts, n_runs, hooks)
             hooks.end(hooks.context)
             run.state.stream = None
@@ -419,7 +411,7 @@ class TemperedEstimator(
             if is_error and "state_" in vars(earlier) and not continued:
                 install_results(self, earlier)
             raise
-        warn_of_the_end(work, run)
+        _end_of_fit.warn_of_the_end(work, run)
         return self
 
     #: `Choices` of a fit that begins; the first commit stores them in the state.
@@ -468,7 +460,7 @@ class TemperedEstimator(
         """Raise if there is no fit; warn once if its temperature is above 1."""
         if "state_" not in vars(self):  # the function reads the estimator's tags
             check_is_fitted(self, "state_")
-        warn_if_above_one(self)
+        _end_of_fit.warn_if_above_one(self)
 
     def _widened_for(self, X):
         """Return a copy that continues with ``X``, which may be wider."""
@@ -798,7 +790,7 @@ class TemperedEstimator(
         else:
             state = _continued_state(work)
         training = _problems.training_settings(self, rate)
-        hooks = EstimatorHooks(self, work, problem)
+        hooks = _end_of_fit.EstimatorHooks(self, work, problem)
         run, size = plan_stream(training, problem, state, fresh)
         times = _problems.times_of_chunk(times, rate, state, len(data))
         with problem.workers:
@@ -810,9 +802,9 @@ class TemperedEstimator(
             else:
                 run_stream(run, training.tempering, times, size, hooks)
             hooks.store(run)
-        if not is_above_one(self):
+        if not _end_of_fit.is_above_one(self):
             self._warned.pop("temperature", None)
-        warn_of_a_long_stream(self)
+        _end_of_fit.warn_of_a_long_stream(self)
         return self
 
     #: Whether the state comes from a pickle, so that its arrays may be read-only.

@@ -28,16 +28,7 @@ from .._utils._docstrings import completed_by
 from .._utils._linalg import entries_of_rows
 from .._utils._sklearn import csr_container
 from .._utils._typing import Int, SparseMatrix, StrPath
-from ._folder import (
-    LABELS,
-    META,
-    NAMES,
-    check_crc,
-    generation_folder,
-    open_npy,
-    read_json,
-    read_meta,
-)
+from . import _folder
 from ._shards import ShardFiles
 
 #: Largest number of open shards of a process, each with up to three memory maps.
@@ -67,7 +58,7 @@ class Shard(ByRows):
     @property
     def files(self):
         """The `ShardFiles` of the shard."""
-        return _files_of(self, _seen(Path(self.folder) / META))
+        return _files_of(self, _seen(Path(self.folder) / _folder.META))
 
     def rows(self, rows, visit=None):
         """Return rows of the shard in memory: an array, or a canonical CSR of int32.
@@ -163,12 +154,12 @@ def stamp_of(meta):
 
 def meta_of(folder, stamp):
     """Return the description of a collection; raise a ValueError if it was replaced."""
-    return _meta_at(folder, stamp, _seen(Path(folder) / META))
+    return _meta_at(folder, stamp, _seen(Path(folder) / _folder.META))
 
 
 @lru_cache(maxsize=16)
 def _meta_at(folder, stamp, seen):
-    meta = read_meta(folder)
+    meta = _folder.read_meta(folder)
     if stamp_of(meta) != stamp:
         raise ValueError(
             f"{folder} holds another collection than when it was opened; open it again."
@@ -179,7 +170,7 @@ def _meta_at(folder, stamp, seen):
 @lru_cache(maxsize=MOST_OPEN)
 def _files_of(shard, seen):
     meta = _meta_at(shard.folder, shard.stamp, seen)
-    folder = generation_folder(shard.folder, meta["generation"])
+    folder = _folder.generation_folder(shard.folder, meta["generation"])
     description, number = meta["shards"][shard.number], shard.number
     return ShardFiles(folder, number, description, meta["kind"], meta["n_features"])
 
@@ -305,7 +296,7 @@ class Collection(Source):
         check_flag(verify, "verify")
         self.n_parts, self._verify = n_parts, bool(verify)
         self.folder = os.path.abspath(os.fspath(folder))
-        self._meta = read_meta(self.folder)
+        self._meta = _folder.read_meta(self.folder)
         self.kind = self._meta["kind"]
         self.shape = self._meta["rows"], self._meta["n_features"]
         self.dtype = np.dtype(self._meta["dtype"])
@@ -364,10 +355,10 @@ class Collection(Source):
             each shard.
         """
         meta = meta_of(self.folder, self._stamp)
-        folder = generation_folder(self.folder, meta["generation"])
+        folder = _folder.generation_folder(self.folder, meta["generation"])
         checks = [part.check for part in self.parts]
         for name, crc in meta["files"].items():
-            checks.append(partial(check_crc, folder / name, crc))
+            checks.append(partial(_folder.check_crc, folder / name, crc))
         damage = []
         for check in checks:
             try:
@@ -383,27 +374,27 @@ class Collection(Source):
         meta = meta_of(self.folder, self._stamp)
         if name not in meta["files"]:
             return None
-        path = generation_folder(self.folder, meta["generation"]) / name
+        path = _folder.generation_folder(self.folder, meta["generation"]) / name
         with unless_replaced(self.folder, self._stamp):
             if self._verify:
-                check_crc(path, meta["files"][name])
+                _folder.check_crc(path, meta["files"][name])
             return read(path)
 
     @cached_property
     def feature_names(self) -> np.ndarray | None:
         """Words, or names of the columns, ndarray of str; None if there are none."""
-        found = self._read(NAMES, read_json)
+        found = self._read(_folder.NAMES, _folder.read_json)
         return found if found is None else np.array(found["names"], dtype=object)
 
     @cached_property
     def user_labels(self) -> np.ndarray | None:
         """Labels of the rows of ratings, ndarray; None for other data."""
-        return self._read(LABELS[0], open_npy)
+        return self._read(_folder.LABELS[0], _folder.open_npy)
 
     @cached_property
     def item_labels(self) -> np.ndarray | None:
         """Labels of the columns of ratings, ndarray; None for other data."""
-        return self._read(LABELS[1], open_npy)
+        return self._read(_folder.LABELS[1], _folder.open_npy)
 
     def as_data(self, validate: Callable) -> Any:
         """Return `Data` for a fit, after a check of the values.

@@ -20,7 +20,7 @@ from .._utils._budgets import ROWS_AT_ONCE, slices
 from .._utils._cache import LastCall
 from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._validation import check_init, check_values, check_variances
-from . import _kernels
+from . import _kernels, _starts
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._priors import (
     MARGIN,
@@ -32,14 +32,6 @@ from ._priors import (
     learned_priors,
     restarted,
     with_learned,
-)
-from ._starts import (
-    check_weights_init,
-    floors,
-    from_means,
-    impute,
-    moments_of,
-    sample_rows,
 )
 
 
@@ -188,11 +180,11 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        moments = moments_of(X, sample_weight, self.covariance.products)
+        moments = _starts.moments_of(X, sample_weight, self.covariance.products)
         mean, covariance, is_gapped, is_diagonal = moments
         added = self.reg_covar
         if isinstance(added, str):  # "auto"
-            added = floors(X, sample_weight, np.diag(covariance))
+            added = _starts.floors(X, sample_weight, np.diag(covariance))
         added = np.full(self.n_features, added, dtype=np.float64)
         if not is_regular(self.covariance.default_prior(covariance)):
             covariance = covariance + np.diag(added)
@@ -213,11 +205,11 @@ class GaussianMixtureModel(MixtureModel):
             shape = self.n_components, self.n_features
             means = check_init(means, *shape, "means_init")
             check_values(means, self.dtype, "means_init")
-            init = functools.partial(from_means, means)
+            init = functools.partial(_starts.from_means, means)
         if weights is not None:
-            weights = check_weights_init(weights, self.n_components)
+            weights = _starts.check_weights_init(weights, self.n_components)
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
-        rows, weight, scale = sample_rows(X, sample_weight)
+        rows, weight, scale = _starts.sample_rows(X, sample_weight)
         gapped = np.asarray(rows, dtype=self.dtype, order="C")
         rows = self.complete_rows(gapped, weight, hyper)
         responsibilities = init(rows, self.n_components, random, weight)
@@ -235,7 +227,7 @@ class GaussianMixtureModel(MixtureModel):
         rows = np.asarray(X, dtype=self.dtype, order="C")
         if not has_gaps(rows):
             return rows
-        return impute(rows, weight, self.covariance.products, hyper.mean)
+        return _starts.impute(rows, weight, self.covariance.products, hyper.mean)
 
     def _given_precisions(self):
         """Return ``precisions_init`` in the form of the covariance type, or None."""
@@ -289,7 +281,7 @@ class GaussianMixtureModel(MixtureModel):
         if not isinstance(block, GappedRows):
             return super().optimum(block, shares, hyper, scale)
         weight, is_full = shares.sum(axis=1), self.covariance.products
-        rows = impute(block.rows, weight, is_full, hyper.mean)
+        rows = _starts.impute(block.rows, weight, is_full, hyper.mean)
         tables = self.prepare(super().optimum(rows, shares, hyper), hyper).tables
         statistics = self.statistics(block, shares, hyper, tables=tables)
         return self.target(statistics, scale, Powers(), hyper)

@@ -28,6 +28,7 @@ from .._estimator._estimator import Estimator, TemperedEstimator
 from .._estimator._problems import ReadyModel, valid_data
 from .._estimator._streams import FeaturesMixin, StreamMixin
 from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
+from .._utils import _words
 from .._utils._arguments import check_flag, check_share, positive_int, refuse
 from .._utils._budgets import TERMS_ALONE, VALUES_AT_ONCE, slices
 from .._utils._constraints import NOT_NEGATIVE, POSITIVE, StrOptions, WholeNumber
@@ -36,13 +37,6 @@ from .._utils._notices import warn_once
 from .._utils._results import portable_copy, results_of_validation
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import check_counts, check_prior, check_sparse
-from .._utils._words import (
-    MOST_UNKNOWN,
-    TopWordsMixin,
-    WordRanks,
-    check_documents,
-    name_topics,
-)
 from ..model import Powers, Request
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -133,7 +127,7 @@ def _known_columns(estimator, X):
     known = X.iloc[:, :n_columns] if hasattr(X, "iloc") else X[:, :n_columns]
     try:
         n_known, n_tokens = np.sum(known.sum()), np.sum(X.sum())
-        is_much = n_tokens - n_known > MOST_UNKNOWN * n_tokens
+        is_much = n_tokens - n_known > _words.MOST_UNKNOWN * n_tokens
     except TypeError:  # not numbers; validation of the known columns follows
         return known
     if is_much:
@@ -157,7 +151,7 @@ def _prior(settings, name, shapes):
     return prior
 
 
-class TemperedLDA(TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
+class TemperedLDA(_words.TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ of topics in word counts, in which the
@@ -879,10 +873,10 @@ class TemperedLDA(TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
                 raise ValueError("documents are the texts of X: pass X, too.")
             check_same_rows(X=X, documents=documents)
             weights = self.transform(X)
-            documents = check_documents(documents, len(weights))
+            documents = _words.check_documents(documents, len(weights))
         if labeller is not None:
             given = [names[own] for own in lists], weights, documents, n_words
-            columns["label"] = np.array(name_topics(labeller, *given))[topic]
+            columns["label"] = np.array(_words.name_topics(labeller, *given))[topic]
         return data_frame(output, columns)
 
     def top_documents(
@@ -1051,7 +1045,7 @@ class TemperedLDA(TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
         tokens = self.state_.globals_.tokens().T
         tokens[empty_topics(tokens.T)] = 0.0
         concentration = self.state_.globals_.dense().T.astype(np.float64)
-        return WordRanks.of_tokens(concentration, tokens, prevalence)
+        return _words.WordRanks.of_tokens(concentration, tokens, prevalence)
 
     def _prevalence(self, X=None):
         """Return the topics' shares of the tokens of ``X``, or of the training data."""

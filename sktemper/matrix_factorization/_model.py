@@ -23,16 +23,7 @@ from .._families._gaussian import (
 )
 from .._ranking._best import UserEntries
 from ..model import LocalStep, Powers
-from . import _kernels
-from ._ratings import (
-    START_SHAPE,
-    Hyper,
-    Ratings,
-    UserNoise,
-    best_shape,
-    ratings_of,
-    refuse_precisions,
-)
+from . import _kernels, _ratings
 from ._users import RatingInference
 
 # -- starting values of priors and variances -------------------------------------------
@@ -141,7 +132,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        return ratings_of(X, rows, self.n_features, self.dtype)
+        return _ratings.ratings_of(X, rows, self.n_features, self.dtype)
 
     def units_per_row(self, X, rows):
         if sparse.issparse(X):
@@ -186,12 +177,12 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         prior = GaussianPrior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
         _check_variances(self.component_variance, noise, variance)
-        return Hyper(
+        return _ratings.Hyper(
             n_components=self.n_components,
             user_noise=self.user_noise,
             global_mean=float(mean),
             noise_variance=float(noise),
-            noise_shape=START_SHAPE,
+            noise_shape=_ratings.START_SHAPE,
             rating_variance=float(variance),
             item_counts=np.zeros(self.n_features),
             users=prior,
@@ -234,7 +225,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
     def _solved_items(self, globals_):
         items = self.gaussians(globals_)
         if not np.isfinite(items.table).all():
-            refuse_precisions(self.dtype)
+            _ratings.refuse_precisions(self.dtype)
         return items
 
     def gaussians(self, natural, with_covariances=False):
@@ -243,7 +234,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
             natural, 1.0, nothing, with_covariances
         )
         if n_indefinite:
-            refuse_precisions(self.dtype)
+            _ratings.refuse_precisions(self.dtype)
         return posterior
 
     def posteriors(self, sums, scales, prior, with_covariances=False):
@@ -276,7 +267,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         """
         noise = None
         if self.user_noise and request.local_init is not None:
-            noise = UserNoise(*request.local_init[:, self.n_own :].T)
+            noise = _ratings.UserNoise(*request.local_init[:, self.n_own :].T)
         inference = RatingInference(
             self, block, prepared, request.powers, request.unit_noise
         )
@@ -374,7 +365,9 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         if self.noise_variance is None and statistics.n_entries > 0:
             hyper = self._with_noise(hyper, statistics, rate, hyper.rating_variance)
             if self.user_noise and statistics.users.total > 0:
-                best = best_shape(statistics.log_noise / statistics.users.total)
+                best = _ratings.best_shape(
+                    statistics.log_noise / statistics.users.total
+                )
                 shape = (1 - rate) * hyper.noise_shape + rate * best
                 hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
@@ -421,7 +414,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         natural, noise = posteriors
         distinct, own_rows = np.unique(users, return_inverse=True)
         mean, variance = self.expected(
-            Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
+            _ratings.Ratings(np.arange(len(users) + 1), items.astype(np.int32), None),
             prepared,
             self.gaussians(natural[distinct]),
             own_rows.astype(np.int32),
@@ -482,7 +475,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
     def shares(self, prepared, query, item):
         entries, (natural, _) = query.entries, query.posteriors
         values = entries.values.astype(self.dtype)
-        ratings = Ratings(np.arange(len(values) + 1), entries.items, values)
+        ratings = _ratings.Ratings(np.arange(len(values) + 1), entries.items, values)
         sums = RatingInference(self, ratings, prepared, Powers()).own_sums(None)
         # factor of the ratings in the posterior precision of the user
         squares = sums[:, : self.n_packed].sum(axis=0)
