@@ -106,6 +106,8 @@ typedef struct { float z, s, R; } digamma_parts_f32;
 #define EVENS(x, y) SHUFFLE(x, y, STEPS(VECTOR_BYTES, SUFFIX, 0))
 #define ODDS(x, y) SHUFFLE(x, y, STEPS(VECTOR_BYTES, SUFFIX, 1))
 #define ADD_NEIGHBOURS(x, y) (EVENS(x, y) + ODDS(x, y))
+/* x in lanes in which a mask, of -1 and 0, is true, and y in other lanes. */
+#define SELECTED(mask, x, y) (((x) & (mask)) | ((y) & ~(mask)))
 
 /* Constants of each type, such as NAME(EXP_MIN).  EXP_POLYNOMIAL and ATANH_POLYNOMIAL must
  * remain macros.  They are expanded in the code between UNFUSED and FUSED, which UNFUSED does

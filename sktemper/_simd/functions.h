@@ -204,9 +204,10 @@ static inline REAL NAME(weighted_sum)(intptr_t n, const REAL *restrict weights,
     return sum;
 }
 
-/* Computes the same as `exp_digamma`; `top` is the largest x. */
-static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict x,
-                                      double b, REAL *restrict out)
+/* out = exp(b digamma(x) - shift) for x up to `top`.  The shift is chosen so that max(out) neither
+ * overflows nor underflows.  Returns the shift. */
+LOOP double NAME(exp_digamma)(intptr_t n, REAL top, const REAL *restrict x, double b,
+                              REAL *restrict out)
 {
     if (b == 1.0) {
         const REAL shift = NAME(digamma_parts_of)(top).R;
@@ -221,11 +222,4 @@ static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict
     for (intptr_t i = 0; i < n; i++)
         out[i] = NAME(exp)(power * (NAME(digamma_one)(x[i]) - shift));
     return (double)power * (double)shift;
-}
-
-/* out = exp(b digamma(x) - shift).  The shift is chosen so that max(out) neither overflows
- * nor underflows.  Returns the shift. */
-LOOP double NAME(exp_digamma)(intptr_t n, const REAL *x, double b, REAL *out)
-{
-    return NAME(exp_digamma_below)(n, NAME(largest)(n, x), x, b, out);
 }

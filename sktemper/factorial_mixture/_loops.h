@@ -169,7 +169,7 @@ ALWAYS_INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
          * factor that rounds to 1 */
         const WORDS hot = WHERE(cooler > coolness) & WHERE(cooler < 1);
         panel->coolness[i] = NAME(to_reals)(
-            NAME(selected)(hot, NAME(to_words)(cooler), NAME(to_words)(coldest)));
+            SELECTED(hot, NAME(to_words)(cooler), NAME(to_words)(coldest)));
         panel->slopes[i] = panel->powers[i] * panel->coolness[i];
         panel->sweeps[i] = sweeps;
         done[i] = panel->busy[i] & cold & (still | WHERE(sweeps >= max_iter))

@@ -56,12 +56,6 @@ ALWAYS_INLINE VECTOR NAME(to_reals)(WORDS words)
 #endif
 }
 
-/* Returns x in lanes in which a mask from WHERE is true, and y in other lanes. */
-ALWAYS_INLINE WORDS NAME(selected)(WORDS mask, WORDS x, WORDS y)
-{
-    return (x & mask) | (y & ~mask);
-}
-
 /* All bits except the sign bit.  The order of absolute values is the order of these bits. */
 #define SIZE_BITS ((INTEGER)(~(BITS)0 >> 1))
 
@@ -95,7 +89,7 @@ ALWAYS_INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *res
         const WORDS farthest = (words & 0) + (INTEGER)NAME(to_bits)(FARTHEST_POWER);
         const WORDS infinite = (words & 0) + (INTEGER)NAME(to_bits)((REAL)INFINITY);
         const WORDS near = WHERE(size < farthest);
-        const WORDS nearest = NAME(selected)(near, size, farthest);
+        const WORDS nearest = SELECTED(near, size, farthest);
         const VECTOR shifted =
             NAME(to_reals)(nearest | (words & ~SIZE_BITS)) + ROUNDER;
         /* f is set to 0 if x is too large for ROUNDER, but NAN stays NAN */
@@ -135,7 +129,7 @@ ALWAYS_INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict s
     for (int i = 0; i < parts; i++) {
         const WORDS change = NAME(to_words)(p[i] - nu[i]) & SIZE_BITS;
         const WORDS largest = results->changes[i];
-        results->changes[i] = NAME(selected)(WHERE(change > largest), change, largest);
+        results->changes[i] = SELECTED(WHERE(change > largest), change, largest);
         results->scores[i] += p[i] * before[i];
         exponents[i] = after[i];
         nu[i] = p[i];

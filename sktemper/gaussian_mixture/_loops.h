@@ -199,13 +199,6 @@ LOOP int NAME(mixture_local_step)(mixture_block *block)
 /* Exponents above this number would multiply the rounding errors of products. */
 #define LARGEST_EXPONENT 1e6
 
-/* log(1 + x) for x >= 0.  The second term is the rounding error of 1 + x. */
-static inline double NAME(log_one_plus)(double x)
-{
-    const double y = 1 + x;
-    return log_f64(y) + (x - (y - 1)) / y;
-}
-
 /* logs[lane] = log densities of a panel under component k, given the distances. */
 static inline void NAME(student_logs)(const predictive_block *block, intptr_t k,
                                       const REAL *restrict distances,
@@ -216,7 +209,7 @@ static inline void NAME(student_logs)(const predictive_block *block, intptr_t k,
     VECTORISE
     for (intptr_t lane = 0; lane < LANES; lane++)
         logs[lane] =
-            constant - exponent * NAME(log_one_plus)(scale * (double)distances[lane]);
+            constant - exponent * NAME(log_1p)(scale * (double)distances[lane]);
 }
 
 /* logs[lane] = log densities of a panel under component k, whose density is a product over the
@@ -236,7 +229,7 @@ static inline void NAME(product_logs)(const predictive_block *block, intptr_t k,
             for (intptr_t lane = 0; lane < LANES; lane++) {
                 const double moved = factor[d] * (z[d * LANES + lane] - centre[d]);
                 const double square = moved * moved < 1e250 ? moved * moved : 1e250;
-                logs[lane] -= exponent * NAME(log_one_plus)(scale * square);
+                logs[lane] -= exponent * NAME(log_1p)(scale * square);
             }
         return;
     }

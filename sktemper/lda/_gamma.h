@@ -44,7 +44,7 @@ static double NAME(update_gamma)(DOCUMENT *d, intptr_t underflown, intptr_t *n_c
 static void NAME(update_weights)(DOCUMENT *d)
 {
     const REAL top = NAME(largest)(d->n_topics, d->gamma);
-    d->log_scale = NAME(exp_digamma_below)(d->n_places, top, d->gamma, d->b, d->weights);
+    d->log_scale = NAME(exp_digamma)(d->n_places, top, d->gamma, d->b, d->weights);
 }
 
 /* Whether to skip all but n topics.  Panels (see PANEL) are expensive to make from rows, and

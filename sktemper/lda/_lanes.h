@@ -32,16 +32,11 @@ VECTOR_TYPE(CHOICE, INTEGER, LANE_BYTES);
 #define MANY 32
 #define GROUP NAME(lane_group)
 
-/* Returns x in lanes in which a mask from WHERE is true, and y in other lanes. */
-ALWAYS_INLINE CHOICE NAME(selected)(CHOICE mask, CHOICE x, CHOICE y)
-{
-    return (x & mask) | (y & ~mask);
-}
-
+/* `SELECTED` for values. */
 ALWAYS_INLINE VECTOR NAME(selected_real)(CHOICE mask, VECTOR x, VECTOR y)
 {
 #ifdef VECTOR_BYTES
-    return (VECTOR)NAME(selected)(mask, (CHOICE)x, (CHOICE)y);
+    return (VECTOR)SELECTED(mask, (CHOICE)x, (CHOICE)y);
 #else
     return mask ? x : y;
 #endif
@@ -257,7 +252,7 @@ ALWAYS_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR u
     const CHOICE topic = which + LANE_SUMS * counts[0];
     /* because of rounding, x may equal the total; the last topic is then drawn */
     const CHOICE last = (CHOICE){0} + (INTEGER)(g->n_topics - 1);
-    return NAME(selected)(WHERE(topic <= last), topic, last);
+    return SELECTED(WHERE(topic <= last), topic, last);
 }
 
 /* Draws the topics of the t-th tokens, in the first sweep given the earlier tokens
@@ -287,7 +282,7 @@ ALWAYS_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int
         const CHOICE topic = NAME(topic_of)(g, sums[i], *(const VECTOR *)uniform[i]);
         const CHOICE lengths = *(const CHOICE *)g->lengths;
         const CHOICE over = WHERE(lengths <= (CHOICE){0} + (INTEGER)t);
-        const CHOICE row = NAME(selected)(over, (CHOICE){0} + (INTEGER)g->height, topic);
+        const CHOICE row = SELECTED(over, (CHOICE){0} + (INTEGER)g->height, topic);
         *(CHOICE *)new[i] = row * LANES + *(const CHOICE *)g->numbers;
         NAME(count_tokens)(g, weighted, 1, new[i]);
     }
