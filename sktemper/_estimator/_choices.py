@@ -149,48 +149,47 @@ def defaults_of(estimator):
     return {p.name: p.default for p in signature if p.default is not p.empty}
 
 
-class PickledMixin:
-    """Mixin of estimators whose pickles have a checksum and a version."""
+def get_state(self):
+    """Return what a pickle stores: attributes, a checksum, and the version."""
+    attributes = self._pickled_attributes()
+    return with_checksum(attributes | {"_sktemper_version": package_version()})
 
-    def __getstate__(self):
-        """Return what a pickle stores: attributes, a checksum, and the version."""
-        attributes = self._pickled_attributes()
-        return with_checksum(attributes | {"_sktemper_version": package_version()})
 
-    def _pickled_attributes(self):
-        """Return the attributes without caches and past warnings."""
-        state = dict(BaseEstimator.__getstate__(self))
-        for name in NOT_PICKLED:
-            state.pop(name, None)
-        return state
+def attributes(self):
+    """Return the attributes without caches and past warnings."""
+    state = dict(BaseEstimator.__getstate__(self))
+    for name in NOT_PICKLED:
+        state.pop(name, None)
+    return state
 
-    def __setstate__(self, state):
-        """Set the attributes, check the fit, and warn of another version.
 
-        Raises
-        ------
-        ValueError
-            If the checksum differs, or parameters of the fit have wrong shapes or are
-            not finite, because kernels do not check them.
-        """
-        version = state.get("_sktemper_version", "of no known version")
-        if version == package_version():
-            with refusing_damage(self):
-                state = checked(state)
-        else:  # classes may have more attributes than in that version
-            warn(
-                VersionWarning(
-                    estimator_name=type(self).__name__,
-                    current_sklearn_version=package_version(),
-                    original_sklearn_version=version,
-                )
+def set_state(self, state):
+    """Set the attributes, check the fit, and warn of another version.
+
+    Raises
+    ------
+    ValueError
+        If the checksum differs, or parameters of the fit have wrong shapes or are not
+        finite, because kernels do not check them.
+    """
+    version = state.get("_sktemper_version", "of no known version")
+    if version == package_version():
+        with refusing_damage(self):
+            state = checked(state)
+    else:  # classes may have more attributes than in that version
+        warn(
+            VersionWarning(
+                estimator_name=type(self).__name__,
+                current_sklearn_version=package_version(),
+                original_sklearn_version=version,
             )
-        state = {k: v for k, v in state.items() if k not in OF_PICKLES}
-        BaseEstimator.__setstate__(self, defaults_of(self) | with_choices(state))
-        if "state_" in state:
-            self._warned, self._loaded = {}, True
-            with refusing_damage(self):
-                _check(self, self.state_)
+        )
+    state = {k: v for k, v in state.items() if k not in OF_PICKLES}
+    BaseEstimator.__setstate__(self, defaults_of(self) | with_choices(state))
+    if "state_" in state:
+        self._warned, self._loaded = {}, True
+        with refusing_damage(self):
+            _check(self, self.state_)
 
 
 def _check(estimator, state):

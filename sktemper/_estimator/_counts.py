@@ -8,9 +8,8 @@ from scipy.sparse import issparse
 
 from .._utils._linalg import canonical
 from .._utils._notices import warn_once
-from .._utils._validation import LARGEST_COUNT, NON_NEGATIVE, check_counts, check_data
+from .._utils._validation import LARGEST_COUNT, NON_NEGATIVE, check_data
 from ._choices import choices_of, choose
-from ._streams import FeaturesMixin
 
 #: Largest number of rows that are inspected.
 ROWS_INSPECTED = 1000
@@ -187,11 +186,3 @@ def _lengths(X):
     if issparse(X):
         return np.diff(X.indptr)
     return (X[:: -(-X.shape[0] // ROWS_INSPECTED)] != 0).sum(axis=1)
-
-
-class CountsMixin(FeaturesMixin):
-    """Mixin of estimators of counts, which may get further columns."""
-
-    _validate, _validate_training = validate_counts, validate_training_counts
-    _check_weighted = staticmethod(check_counts)
-    _inspect_training_data = inspect_counts

@@ -37,7 +37,14 @@ from ..noise import GradientNoise, as_noise
 from ..renewals import Renewals, as_renewals
 from ..tempering import Tempering, as_tempering
 from . import _end_of_fit, _problems
-from ._choices import PickledMixin, choices_of, hyper_of_predictions, writable
+from ._choices import (
+    attributes,
+    choices_of,
+    get_state,
+    hyper_of_predictions,
+    set_state,
+    writable,
+)
 
 
 # -- methods of fitted estimators: scores, bounds, and views of the state --------------
@@ -72,7 +79,6 @@ class TemperedEstimator(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    PickledMixin,
     BaseEstimator,
 ):
     """Base of estimators that fit a `ConjugateModel` under any policies.
@@ -803,6 +809,8 @@ class TemperedEstimator(
 
     #: Whether the state comes from a pickle, so that its arrays may be read-only.
     _loaded = False
+
+    __getstate__, _pickled_attributes, __setstate__ = get_state, attributes, set_state
 
     def _check_kept(self, model):
         """Raise if attributes other than the state do not match the model."""

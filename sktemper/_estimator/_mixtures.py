@@ -398,13 +398,7 @@ class MixtureMixin(StreamMixin, TransformerMixin, DensityMixin):
     @property
     def n_active_components_(self) -> int:
         """Number of components whose total responsibility is above 0.5."""
-        return len(self._active_components())
-
-    def _active_components(self):
-        """Return the indices of the active components."""
-        state, weights = self._state(), self._fitted_model().weights
-        prior = weights.prior(state.hyper.weight_concentration)
-        return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
+        return len(active_components(self))
 
     # -- profiles of classes -----------------------------------------------------------
     def profiles(
@@ -443,7 +437,7 @@ class MixtureMixin(StreamMixin, TransformerMixin, DensityMixin):
         names = "class", "size", "item", "kind", "option", "mean", "low", "high"
         rows = [
             (k, float(weights[k]), *one)
-            for k in self._active_components().tolist()
+            for k in active_components(self).tolist()
             for one in self._profiles(k, tails)
         ]
         return frame_of_rows(output, names, rows)
@@ -521,6 +515,13 @@ class MixtureMixin(StreamMixin, TransformerMixin, DensityMixin):
         weights = self.weights_.astype(np.float64)
         shares = weights / weights.sum()
         return np.sort(random.choice(len(shares), n_samples, p=shares)), random
+
+
+def active_components(mixture):
+    """Return the indices of the active components."""
+    state, weights = mixture._state(), mixture._fitted_model().weights
+    prior = weights.prior(state.hyper.weight_concentration)
+    return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
 
 
 def _training_results(mixture):

@@ -301,7 +301,7 @@ class RecommenderMixin:
         query, found, scores, _ = self._recommended(
             X, n_items, exclude_seen, self._barred(exclude, items), output
         )
-        return self._shown(query, found, {"score": scores}, output)
+        return shown(self, query, found, {"score": scores}, output)
 
     def item_scores(self, X: Any) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
@@ -396,9 +396,9 @@ class RecommenderMixin:
         frame_library(output)
         labels = _vector_of_labels(items)
         rows = self._index("item").positions(labels)
-        vectors = self._directions()
+        vectors = _directions(self)
         given = vectors[rows], vectors, n_items, rows, self._barred(exclude)
-        return self._similar("item", labels, *given, output)
+        return _similar(self, "item", labels, *given, output)
 
     def similar_users(
         self,
@@ -438,7 +438,7 @@ class RecommenderMixin:
         rows = self._index("user").positions(query.labels) if query.by_name else None
         vectors = _of_length_one(self._user_vectors()[:, :d])
         given = _of_length_one(query.vectors[:, :d]), vectors, n_users, rows
-        return self._similar("user", query.labels, *given, None, output)
+        return _similar(self, "user", query.labels, *given, None, output)
 
     def explain(
         self, user: Any, item: Any, *, output: Literal["pandas", "polars"] = "pandas"
@@ -635,59 +635,6 @@ class RecommenderMixin:
             labels = np.arange(len(vectors))
         return QueryUsers(vectors, entries, labels, False, posteriors)
 
-    def _checked_factors(self, X):
-        """Return factors of users as a valid array; raise if their number differs."""
-        self._check_fitted()
-        X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but there are {self._n_features_out} "
-                "components."
-            )
-        check_values(X, self.state_.dtype)
-        return X
-
-    def _shown(self, query, items, columns, output):
-        """Return items of users with columns of numbers, as arrays or as a table."""
-        if output is None and not query.by_name:
-            return (items, *columns.values())
-        heads = {"user": query.labels, "item": items}
-        return self._table_of_items(output or "pandas", heads, columns)
-
-    def _table_of_items(self, output, heads, columns, kind="item"):
-        """Return a table with a row for each item, or user, that was found.
-
-        ``heads`` has the labels of rows, and the positions of items, -1 if none is
-        left.
-        """
-        (row_name, labels), (found_name, found) = heads.items()
-        row, rank = np.nonzero(found >= 0)
-        table = {
-            row_name: labels[row],
-            found_name: self._index(kind).names(found[row, rank]),
-            "rank": rank + 1,
-        }
-        table |= {name: column[row, rank] for name, column in columns.items()}
-        return data_frame(output, table)
-
-    def _similar(self, kind, labels, given, vectors, n, rows, barred, output):
-        """Return a table of the vectors in similar directions as the given ones.
-
-        ``rows`` are the positions of the given vectors among all, which are left out,
-        or None.
-        """
-        most, itself = min(positive_int(n, f"n_{kind}s"), len(vectors)), None
-        if rows is not None:
-            starts = np.arange(len(rows) + 1, dtype=np.int64)
-            itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
-        found, cosines, _ = best_items(given, vectors, most, seen=itself, barred=barred)
-        heads = {kind: labels, "similar": found}
-        return self._table_of_items(output, heads, {"similarity": cosines}, kind)
-
-    def _directions(self):
-        components = self.components_
-        return self._cached("directions", lambda: _of_length_one(components.T))
-
     def _query_of_few(self, X):
         """Return the `QueryUsers` of few rows that need no validation, or None.
 
@@ -771,7 +718,7 @@ class RecommenderMixin:
         """
         self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
-        self._directions()
+        _directions(self)
         return portable_copy(self, {"_serves": True})
 
     def _pickled_attributes(self):
@@ -836,8 +783,65 @@ def _with_panels(vectors):
     return vectors, None if is_large else packed_columns(vectors.T)
 
 
+def checked_factors(estimator, X):
+    """Return factors of users as a valid array; raise if their number differs."""
+    estimator._check_fitted()
+    X = check_array(X, dtype=[np.float64, np.float32])
+    if X.shape[1] != estimator._n_features_out:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but there are {estimator._n_features_out} "
+            "components."
+        )
+    check_values(X, estimator.state_.dtype)
+    return X
+
+
+def shown(estimator, query, items, columns, output):
+    """Return the items of users with columns of numbers, as arrays or as a table."""
+    if output is None and not query.by_name:
+        return (items, *columns.values())
+    heads = {"user": query.labels, "item": items}
+    return _table_of_items(estimator, output or "pandas", heads, columns)
+
+
+def _table_of_items(estimator, output, heads, columns, kind="item"):
+    """Return a table with a row for each item, or user, that was found.
+
+    ``heads`` has the labels of rows, and the positions of items, -1 if none is left.
+    """
+    (row_name, labels), (found_name, found) = heads.items()
+    row, rank = np.nonzero(found >= 0)
+    table = {
+        row_name: labels[row],
+        found_name: estimator._index(kind).names(found[row, rank]),
+        "rank": rank + 1,
+    }
+    table |= {name: column[row, rank] for name, column in columns.items()}
+    return data_frame(output, table)
+
+
+def _similar(estimator, kind, labels, given, vectors, n, rows, barred, output):
+    """Return a table of the vectors in similar directions as the given ones.
+
+    ``rows`` are the positions of the given vectors among all, which are left out, or
+    None.
+    """
+    most, itself = min(positive_int(n, f"n_{kind}s"), len(vectors)), None
+    if rows is not None:
+        starts = np.arange(len(rows) + 1, dtype=np.int64)
+        itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
+    found, cosines, _ = best_items(given, vectors, most, seen=itself, barred=barred)
+    heads = {kind: labels, "similar": found}
+    return _table_of_items(estimator, output, heads, {"similarity": cosines}, kind)
+
+
 def _users_of_block(model, block, prepared):
     return model.users_of_block(block, prepared)
+
+
+def _directions(estimator):
+    components = estimator.components_
+    return estimator._cached("directions", lambda: _of_length_one(components.T))
 
 
 def _of_length_one(vectors):

@@ -10,10 +10,20 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from .._estimator._constructors import Annealed, Streaming
-from .._estimator._counts import ROWS_INSPECTED, CountsMixin
+from .._estimator._counts import (
+    ROWS_INSPECTED,
+    inspect_counts,
+    validate_counts,
+    validate_training_counts,
+)
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import MixtureMixin, check_enough_samples, model_of
+from .._estimator._mixtures import (
+    MixtureMixin,
+    active_components,
+    check_enough_samples,
+    model_of,
+)
 from .._estimator._streams import FeaturesMixin
 from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._dirichlet import CONCENTRATION
@@ -25,7 +35,7 @@ from .._utils._frames import completed
 from .._utils._notices import warn_once
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Statistic
-from .._utils._validation import check_numbers
+from .._utils._validation import check_counts, check_numbers
 from .._utils._words import TopWordsMixin, WordRanks
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -91,7 +101,7 @@ def _profiles(mixture, item, own, others, tails):
         yield name, *item, *row
 
 
-class TemperedMultinomialMixture(TopWordsMixin, CountsMixin, _DiscreteMixture):
+class TemperedMultinomialMixture(TopWordsMixin, _DiscreteMixture):
     """Mixture of multinomials (one topic per document), with any tempering, or none.
 
     It suits very short texts, which rarely have several topics, and clusters of
@@ -150,6 +160,10 @@ class TemperedMultinomialMixture(TopWordsMixin, CountsMixin, _DiscreteMixture):
         gradient_noise: GradientNoise | None = None,
         **parameters: Unpack[DiscreteMixtureParameters],
     ): ...
+
+    _validate, _validate_training = validate_counts, validate_training_counts
+    _check_weighted = staticmethod(check_counts)
+    _inspect_training_data = inspect_counts
 
     _parameter_constraints = {
         **_DiscreteMixture._parameter_constraints,
@@ -219,7 +233,7 @@ class TemperedMultinomialMixture(TopWordsMixin, CountsMixin, _DiscreteMixture):
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
     def _words_of_topics(self):
-        concentration, active = self.concentration_, self._active_components()
+        concentration, active = self.concentration_, active_components(self)
         tokens = np.zeros_like(concentration)
         tokens[active] = concentration[active] - self.feature_prior_
         return WordRanks.of_tokens(concentration, tokens)

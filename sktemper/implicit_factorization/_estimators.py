@@ -12,7 +12,12 @@ from .._estimator._constructors import Training
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._variants import training_constructor
 from .._ranking._best import scores_of_all
-from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
+from .._ranking._recommender import (
+    QueryUsers,
+    RecommenderMixin,
+    checked_factors,
+    initial_vectors,
+)
 from .._utils._arguments import refuse
 from .._utils._constraints import FINITE, POSITIVE, StrOptions
 from .._utils._csr import plain_entries
@@ -208,7 +213,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         scores : ndarray of shape (n_samples, n_items)
             Expected targets, which rank the items.
         """
-        return scores_of_all(self._checked_factors(X), self._item_vectors())
+        return scores_of_all(checked_factors(self, X), self._item_vectors())
 
     def predict(self, X: DataLike) -> np.ndarray:
         """Return the scores of all items for users: expected targets.

@@ -18,11 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine._state import State
 from .._estimator._choices import choices_of, choose, hyper_of_predictions
 from .._estimator._constructors import Annealed, Streaming
-from .._estimator._counts import CountsMixin
+from .._estimator._counts import (
+    inspect_counts,
+    validate_counts,
+    validate_training_counts,
+)
 from .._estimator._end_of_fit import warn_if_above_one
 from .._estimator._estimator import Estimator, TemperedEstimator
 from .._estimator._problems import ReadyModel, valid_data
-from .._estimator._streams import StreamMixin
+from .._estimator._streams import FeaturesMixin, StreamMixin
 from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._utils import _words
 from .._utils._arguments import check_flag, check_share, positive_int, refuse
@@ -32,7 +36,7 @@ from .._utils._frames import check_same_rows, data_frame, frame_library
 from .._utils._notices import warn_once
 from .._utils._results import portable_copy, results_of_validation
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
-from .._utils._validation import check_prior, check_sparse
+from .._utils._validation import check_counts, check_prior, check_sparse
 from ..model import Powers, Request
 from ..noise import GradientNoise
 from ..schedules import Schedule
@@ -147,7 +151,7 @@ def _prior(settings, name, shapes):
     return prior
 
 
-class TemperedLDA(_words.TopWordsMixin, CountsMixin, StreamMixin, TemperedEstimator):
+class TemperedLDA(_words.TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ of topics in word counts, in which the
@@ -255,6 +259,9 @@ class TemperedLDA(_words.TopWordsMixin, CountsMixin, StreamMixin, TemperedEstima
         **parameters: Unpack[Streaming],
     ): ...
 
+    _check_weighted = staticmethod(check_counts)
+    _inspect_training_data = inspect_counts
+
     @property
     def prediction_prior_(self) -> np.ndarray:
         """Prior of documents in `transform` and `score`, if `fit_prior` was called."""
@@ -293,7 +300,7 @@ class TemperedLDA(_words.TopWordsMixin, CountsMixin, StreamMixin, TemperedEstima
                 f"This {type(self).__name__} is a copy for serving, which cannot be "
                 "trained: train the original estimator, or a clone of this copy."
             )
-        X = super()._validate_training(X, reset)
+        X = validate_training_counts(self, X, reset)
         if self.doc_update == "sampled":
             check_samplable(X)
         return X
@@ -1402,7 +1409,7 @@ class TemperedLDA(_words.TopWordsMixin, CountsMixin, StreamMixin, TemperedEstima
     def _validate(self, X, reset):
         if self._serves:
             X = _known_columns(self, X)
-        return super()._validate(X, reset)
+        return validate_counts(self, X, reset)
 
 
 class LDAParameters(Streaming, total=False):

@@ -15,7 +15,13 @@ from .._estimator._counts import ROWS_INSPECTED
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._ranking._best import Rescoring, products, scores_of_all
-from .._ranking._recommender import RecommenderMixin, columns_of_pairs, initial_vectors
+from .._ranking._recommender import (
+    RecommenderMixin,
+    checked_factors,
+    columns_of_pairs,
+    initial_vectors,
+    shown,
+)
 from .._utils._arguments import check_flag, check_scale, is_number, refuse
 from .._utils._cache import read_only
 from .._utils._constraints import FINITE, POSITIVE, StrOptions
@@ -245,7 +251,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items.
         """
-        X = self._checked_factors(X)
+        X = checked_factors(self, X)
         if user_biases is None:
             prior_mean = self._state().hyper.users.mean
             user_biases = np.full(len(X), prior_mean[self._n_features_out :].sum())
@@ -460,7 +466,7 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
             columns["std"][user, rank] = expected[1]
         if output is not None or query.by_name:
             columns = {"score": scores} | columns
-        return self._shown(query, items, columns, output)
+        return shown(self, query, items, columns, output)
 
     def item_scores(
         self,

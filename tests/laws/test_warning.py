@@ -41,7 +41,7 @@ WITHOUT_ROW = {
     "warn": "issues the warnings of others",
     "warn_once": "issues the warnings of others",
     "warn_of_the_end": "issues the warnings of the checks",
-    "PickledMixin.__setstate__": "pickles of other versions",
+    "set_state": "pickles of other versions",
     "_warn_of_versions": "versions of workers",
     "OnCluster._of_blocks": "workers of a cluster",
     "ShardWriter._resume": "an interrupted conversion goes on",
