@@ -23,7 +23,7 @@ from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
 from ._estimator import Estimator, TemperedEstimator
 from ._problems import check_rows, tempered_fits, weights_of_rows
-from ._streams import StreamMixin
+from ._streams import alarms, clear_memory, renewals, stream_history
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
@@ -157,7 +157,7 @@ def about_components(estimator, run):
     )
 
 
-class MixtureMixin(StreamMixin, TransformerMixin, DensityMixin):
+class MixtureMixin(TransformerMixin, DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an
@@ -178,6 +178,8 @@ class MixtureMixin(StreamMixin, TransformerMixin, DensityMixin):
     #: What to do if no number of components is enough.
     _other_distributions = "clusters do not have these distributions"
     plain_is_better_ = plain_is_better
+    clear_memory, alarms_ = clear_memory, alarms
+    stream_history_, renewals_ = stream_history, renewals
 
     def _moves(self):
         """Return the policy for moves; a single component has none."""

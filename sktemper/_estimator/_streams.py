@@ -1,4 +1,9 @@
-"""Streams: columns that appear or are dropped, memory and records of a half-life."""
+"""Streams: columns that appear or are dropped, and memory and records of a half-life.
+
+`expand_features`, `drop_features` and `widened_for` are methods of the estimators whose
+model has the capability `other_features`.  The records are methods of several
+estimators.
+"""
 
 import copy
 from dataclasses import replace
@@ -88,6 +93,31 @@ def state_on_columns(model, state, places, keeps_rate):
 
 
 # -- more columns in a stream ------------------------------------------------------
+def widened_for(estimator, X):
+    """Return a copy that continues with ``X``, which may be wider.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is wider, and its first columns differ from the columns of the
+        model, or a parameter has a value for each column.
+    """
+    n_old, n_new = estimator.n_features_in_, _width(X)
+    if n_new <= n_old:
+        return copy_fit(estimator)
+    places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
+    parameters = estimator._parameters_on(places)
+    if parameters:
+        raise ValueError(
+            f"X has {n_new} features, but {type(estimator).__name__} was fitted to "
+            f"{n_old}, and {', '.join(parameters)} has a value for each: call "
+            "expand_features first."
+        )
+    return _copy_on_columns(
+        estimator, places, _names_of_wider(estimator, X), parameters
+    )
+
+
 def _names_of_wider(estimator, X):
     """Return the names of the columns of wider data; None if there are none."""
     known = known_names(estimator)
@@ -111,118 +141,94 @@ def _names_of_wider(estimator, X):
 
 
 # -- columns that the user adds or removes -----------------------------------------
-class FeaturesMixin:
-    """Mixin of estimators whose model has the capability `other_features`."""
+def expand_features(self: Owner, new_features: Int | ArrayLike) -> Owner:
+    """Add columns to a fitted model, for features that it did not know.
 
-    def _widened_for(self, X):
-        """Return a copy that continues with ``X``, which may be wider.
+    The model is the same as if the new features had been 0 in all samples so far.
+    `partial_fit` adds columns by itself if the data have more of them.
 
-        Raises
-        ------
-        ValueError
-            If ``X`` is wider, and its first columns differ from the columns of the
-            model, or a parameter has a value for each column.
-        """
-        n_old, n_new = self.n_features_in_, _width(X)
-        if n_new <= n_old:
-            return copy_fit(self)
-        places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
-        parameters = self._parameters_on(places)
-        if parameters:
-            raise ValueError(
-                f"X has {n_new} features, but {type(self).__name__} was fitted to "
-                f"{n_old}, and {', '.join(parameters)} has a value for each: call "
-                "expand_features first."
-            )
-        return _copy_on_columns(self, places, _names_of_wider(self, X), parameters)
+    Parameters
+    ----------
+    new_features : int or array-like of str
+        Number of new features, or their names if the training data had names.  The
+        new columns follow the existing columns.
 
-    def expand_features(self: Owner, new_features: Int | ArrayLike) -> Owner:
-        """Add columns to a fitted model, for features that it did not know.
+    Returns
+    -------
+    self : object
+        The estimator.  The variational parameters of the existing features do not
+        change; their probabilities decrease a little, because new features have
+        positive probabilities.  A constructor parameter with a value for each
+        feature, such as an array ``topic_word_prior``, is replaced by a longer
+        array, in which new features have the smallest of the previous values.  An
+        adaptive learning rate warms up again.
 
-        The model is the same as if the new features had been 0 in all samples so far.
-        `partial_fit` adds columns by itself if the data have more of them.
+    Raises
+    ------
+    ValueError
+        If the number is less than 1, if names are passed for training data without
+        names, if a number is passed for training data with names, or if a name
+        occurs twice.
 
-        Parameters
-        ----------
-        new_features : int or array-like of str
-            Number of new features, or their names if the training data had names.  The
-            new columns follow the existing columns.
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(300, 80, 5, random_state=0)
+    >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
+    >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
+    >>> lda.partial_fit(X[200:]).components_.shape
+    (5, 80)
+    """
+    check_is_fitted(self, "state_")
+    names, n_old = _names_with(self, new_features), self.n_features_in_
+    n_all = len(names) if names is not None else n_old + int(new_features)
+    new = np.full(n_all - n_old, -1)
+    return _move_to(self, np.append(np.arange(n_old), new), names)
 
-        Returns
-        -------
-        self : object
-            The estimator.  The variational parameters of the existing features do not
-            change; their probabilities decrease a little, because new features have
-            positive probabilities.  A constructor parameter with a value for each
-            feature, such as an array ``topic_word_prior``, is replaced by a longer
-            array, in which new features have the smallest of the previous values.  An
-            adaptive learning rate warms up again.
 
-        Raises
-        ------
-        ValueError
-            If the number is less than 1, if names are passed for training data without
-            names, if a number is passed for training data with names, or if a name
-            occurs twice.
+def drop_features(self: Owner, features: ArrayLike) -> Owner:
+    """Remove columns from a fitted model, and renumber the remaining columns.
 
-        Examples
-        --------
-        >>> from sktemper import AnnealedLDA
-        >>> from sktemper.datasets import make_lda_documents
-        >>> X = make_lda_documents(300, 80, 5, random_state=0)
-        >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
-        >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
-        >>> lda.partial_fit(X[200:]).components_.shape
-        (5, 80)
-        """
-        check_is_fitted(self, "state_")
-        names, n_old = _names_with(self, new_features), self.n_features_in_
-        n_all = len(names) if names is not None else n_old + int(new_features)
-        new = np.full(n_all - n_old, -1)
-        return _move_to(self, np.append(np.arange(n_old), new), names)
+    Use this method to remove old words from the growing vocabulary of a stream:
+    `sktemper.text.StreamingCountVectorizer.drop_features` returns the columns of
+    words that are no longer used.
 
-    def drop_features(self: Owner, features: ArrayLike) -> Owner:
-        """Remove columns from a fitted model, and renumber the remaining columns.
+    Parameters
+    ----------
+    features : array-like of int, str or bool
+        Indices or names of columns, or a mask of all columns.
 
-        Use this method to remove old words from the growing vocabulary of a stream:
-        `sktemper.text.StreamingCountVectorizer.drop_features` returns the columns of
-        words that are no longer used.
+    Returns
+    -------
+    self : object
+        The estimator.  The variational parameters of the remaining features do not
+        change.  A constructor parameter with a value for each feature is replaced
+        by a shorter array.
 
-        Parameters
-        ----------
-        features : array-like of int, str or bool
-            Indices or names of columns, or a mask of all columns.
+    Raises
+    ------
+    ValueError
+        If a feature does not exist, or no feature would remain.
 
-        Returns
-        -------
-        self : object
-            The estimator.  The variational parameters of the remaining features do not
-            change.  A constructor parameter with a value for each feature is replaced
-            by a shorter array.
-
-        Raises
-        ------
-        ValueError
-            If a feature does not exist, or no feature would remain.
-
-        Examples
-        --------
-        >>> from sktemper import AnnealedLDA
-        >>> from sktemper.datasets import make_lda_documents
-        >>> X = make_lda_documents(300, 80, 5, random_state=0)
-        >>> lda = AnnealedLDA(5, random_state=0).fit(X).drop_features([3, 7])
-        >>> lda.components_.shape
-        (5, 78)
-        """
-        check_is_fitted(self, "state_")
-        names, n_old = known_names(self), self.n_features_in_
-        columns = columns_of(features, range(n_old) if names is None else names)
-        if len(columns) == n_old:
-            raise ValueError("drop_features would leave no column.")
-        if not len(columns):
-            return self
-        places = np.delete(np.arange(n_old), columns)
-        return _move_to(self, places, None if names is None else names[places])
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(300, 80, 5, random_state=0)
+    >>> lda = AnnealedLDA(5, random_state=0).fit(X).drop_features([3, 7])
+    >>> lda.components_.shape
+    (5, 78)
+    """
+    check_is_fitted(self, "state_")
+    names, n_old = known_names(self), self.n_features_in_
+    columns = columns_of(features, range(n_old) if names is None else names)
+    if len(columns) == n_old:
+        raise ValueError("drop_features would leave no column.")
+    if not len(columns):
+        return self
+    places = np.delete(np.arange(n_old), columns)
+    return _move_to(self, places, None if names is None else names[places])
 
 
 def _move_to(estimator, places, names):
@@ -296,65 +302,65 @@ def _table(records, columns):
     return table
 
 
-class StreamMixin:
-    """Mixin of estimators that keep the memory and the records of a stream."""
+def clear_memory(self: Owner) -> Owner:
+    """Delete the memory of a stream, which consists of rows of the training data.
 
-    def clear_memory(self: Owner) -> Owner:
-        """Delete the memory of a stream, which consists of rows of the training data.
+    With a half-life, the estimator and its pickles contain up to
+    ``renewals.memory`` rows of the training data.  The predictions of the estimator
+    do not depend on these rows.  If `partial_fit` follows, the memory fills again,
+    and renewals begin after 1,000 further rows.
 
-        With a half-life, the estimator and its pickles contain up to
-        ``renewals.memory`` rows of the training data.  The predictions of the estimator
-        do not depend on these rows.  If `partial_fit` follows, the memory fills again,
-        and renewals begin after 1,000 further rows.
+    Returns
+    -------
+    self : object
+        The estimator.
+    """
+    state = self._state().copied()
+    if state.stream is not None:
+        stream = state.stream
+        state.stream = replace(
+            stream,
+            memory=Stream.memory,
+            watch=Stream.watch,
+            challenger=None,
+            last=stream.samples,
+            due=stream.samples + 1000,
+            changed=Stream.changed,
+        )
+        self.state_ = state
+    return self
 
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        state = self._state().copied()
-        if state.stream is not None:
-            stream = state.stream
-            state.stream = replace(
-                stream,
-                memory=Stream.memory,
-                watch=Stream.watch,
-                challenger=None,
-                last=stream.samples,
-                due=stream.samples + 1000,
-                changed=Stream.changed,
-            )
-            self.state_ = state
-        return self
 
-    @property
-    def alarms_(self) -> dict[str, np.ndarray]:
-        """Alarms of a stream: a dict of arrays with an entry for each alarm.
+@property
+def alarms(self) -> dict[str, np.ndarray]:
+    """Alarms of a stream: a dict of arrays with an entry for each alarm.
 
-        "sample" and "step" are the numbers of rows and steps before the alarm, and
-        "time" is the last known time before it, or None.
-        """
-        return _table((self._state().stream or Stream()).alarms, Alarm._fields)
+    "sample" and "step" are the numbers of rows and steps before the alarm, and
+    "time" is the last known time before it, or None.
+    """
+    return _table((self._state().stream or Stream()).alarms, Alarm._fields)
 
-    @property
-    def stream_history_(self) -> dict[str, np.ndarray]:
-        """Scores and components along a stream: a dict of arrays, at most 513 points.
 
-        A point summarises consecutive batches of a stream with renewals.  "sample" is
-        the number of rows up to the end of the point, "time" is the last known
-        time or None, "score" is the mean score that its rows had before they were
-        learned, and "shares", of shape (n_points, n_components), are the shares of the
-        components in its rows.
-        """
-        return (self._state().stream or Stream()).prevalence.to_dict()
+@property
+def stream_history(self) -> dict[str, np.ndarray]:
+    """Scores and components along a stream: a dict of arrays, at most 513 points.
 
-    @property
-    def renewals_(self) -> dict[str, np.ndarray]:
-        """Renewals of a stream: a dict of arrays with an entry for each renewal.
+    A point summarises consecutive batches of a stream with renewals.  "sample" is
+    the number of rows up to the end of the point, "time" is the last known
+    time or None, "score" is the mean score that its rows had before they were
+    learned, and "shares", of shape (n_points, n_components), are the shares of the
+    components in its rows.
+    """
+    return (self._state().stream or Stream()).prevalence.to_dict()
 
-        "sample", "step" and "time" are those of `alarms_`; "reason" is "start",
-        "schedule" or "alarm"; "kept" is whether the result replaced the parameters,
-        None until "decided", a number of rows; "gain" is the mean gain of the rows that
-        decided, in nats per observation; "columns" are the new components.
-        """
-        return _table((self._state().stream or Stream()).renewals, Renewal._fields)
+
+@property
+def renewals(self) -> dict[str, np.ndarray]:
+    """Renewals of a stream: a dict of arrays with an entry for each renewal.
+
+    "sample", "step" and "time" are those of `alarms_`; "reason" is "start",
+    "schedule" or "alarm"; "kept" is whether the result replaced the parameters,
+    None until "decided", a number of rows; "gain" is the mean gain of the rows that
+    decided, in nats per observation; "columns" are the new components.
+    """
+    return _table((self._state().stream or Stream()).renewals, Renewal._fields)

@@ -4,7 +4,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, partialmethod
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -657,8 +657,17 @@ class MixtureModel(NaturalModel):
             globals_ = self.optimum(block, shares, hyper, COPIES)
         return globals_, total
 
-    #: Returns chains that estimate the evidence.
-    annealed_chains = partialmethod(AnnealedChains)
+    def annealed_chains(
+        self,
+        X: Any,
+        globals_: Any,
+        hyper: Any,
+        shares: np.ndarray,
+        n_chains: int,
+        random: Any,
+    ) -> AnnealedChains:
+        """Return chains that estimate the evidence, see `AnnealedChains`."""
+        return AnnealedChains(self, X, globals_, hyper, shares, n_chains, random)
 
     def shares(
         self, block: Any, globals_: Any, hyper: Any

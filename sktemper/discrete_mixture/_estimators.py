@@ -24,7 +24,7 @@ from .._estimator._mixtures import (
     check_enough_samples,
     model_of,
 )
-from .._estimator._streams import FeaturesMixin
+from .._estimator._streams import drop_features, expand_features, widened_for
 from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
@@ -52,7 +52,7 @@ class DiscreteMixtureParameters(Streaming, total=False):
     moves: ChosenMoves
 
 
-class _DiscreteMixture(FeaturesMixin, MixtureMixin, TemperedEstimator):
+class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     max_iter: Int = 100
     weight_concentration_prior: Float | None = None
     moves: ChosenMoves = None
@@ -64,6 +64,8 @@ class _DiscreteMixture(FeaturesMixin, MixtureMixin, TemperedEstimator):
         "weight_concentration_prior": [CONCENTRATION, None],
     }
     _fixed_by_fit = ("n_components", "feature_prior", "weight_concentration_prior")
+    expand_features, drop_features = expand_features, drop_features
+    _widened_for = widened_for
 
     _input_tags = {"sparse": True}
 

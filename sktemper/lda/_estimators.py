@@ -26,7 +26,15 @@ from .._estimator._counts import (
 from .._estimator._end_of_fit import warn_if_above_one
 from .._estimator._estimator import Estimator, TemperedEstimator
 from .._estimator._problems import ReadyModel, valid_data
-from .._estimator._streams import FeaturesMixin, StreamMixin
+from .._estimator._streams import (
+    alarms,
+    clear_memory,
+    drop_features,
+    expand_features,
+    renewals,
+    stream_history,
+    widened_for,
+)
 from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._utils import _words
 from .._utils._arguments import check_flag, check_share, positive_int, refuse
@@ -151,7 +159,7 @@ def _prior(settings, name, shapes):
     return prior
 
 
-class TemperedLDA(_words.TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEstimator):
+class TemperedLDA(_words.TopWordsMixin, TemperedEstimator):
     """Topic model (latent Dirichlet allocation) with any tempering, or with none.
 
     Stochastic variational inference [1]_ of topics in word counts, in which the
@@ -259,6 +267,10 @@ class TemperedLDA(_words.TopWordsMixin, FeaturesMixin, StreamMixin, TemperedEsti
         **parameters: Unpack[Streaming],
     ): ...
 
+    expand_features, drop_features = expand_features, drop_features
+    clear_memory, alarms_ = clear_memory, alarms
+    stream_history_, renewals_ = stream_history, renewals
+    _widened_for = widened_for
     _check_weighted = staticmethod(check_counts)
     _inspect_training_data = inspect_counts
 
