@@ -13,15 +13,7 @@ import distributed
 import numpy as np
 from dask.delayed import Delayed
 
-from .._engine._data import (
-    ByRows,
-    Data,
-    InMemory,
-    Source,
-    check_widths,
-    joined,
-    rows_with,
-)
+from .._engine import _data
 from .._utils._notices import warn
 from . import _remote
 from ._cluster import LOOK_EVERY, Cluster
@@ -33,7 +25,7 @@ MOST_HELD = 100_000
 MOST_SINGLE_ROWS, ROWS_TOGETHER = 10**7, 256
 
 
-class ClusterPart(ByRows):
+class ClusterPart(_data.ByRows):
     """Reference to a part on the cluster.
 
     ``lies`` is the argument by which a task gets the part, such as a future.
@@ -46,7 +38,7 @@ class ClusterPart(ByRows):
         return self.data.fetched([(self, rows)])[0]
 
 
-class ClusterData(Data):
+class ClusterData(_data.Data):
     """Rows of data in parts on a cluster.
 
     Parameters
@@ -90,7 +82,7 @@ class ClusterData(Data):
         groups = list(super().groups(rows))
         found = self.fetched([(part, chosen) for part, chosen, _ in groups])
         return {
-            part.number: (chosen, InMemory(X))
+            part.number: (chosen, _data.InMemory(X))
             for (part, chosen, _), X in zip(groups, found, strict=True)
         }
 
@@ -114,7 +106,9 @@ class ClusterData(Data):
         if self._has_here(rows):
             return super().rows(rows)
         groups = super().groups(rows)
-        return joined(self.fetched([(part, chosen) for part, chosen, _ in groups]))
+        return _data.joined(
+            self.fetched([(part, chosen) for part, chosen, _ in groups])
+        )
 
     def fetched(self, asked):
         cluster = self.cluster
@@ -156,7 +150,7 @@ class ClusterData(Data):
         self._asked_at = time.monotonic()
 
 
-class OnCluster(Source):
+class OnCluster(_data.Source):
     """Source of data on a cluster, made from data that a user passes."""
 
     def __init__(self, client, X, after=lambda: None):
@@ -165,13 +159,13 @@ class OnCluster(Source):
     def as_data(self, validate):
         """Return `ClusterData`, after validating the blocks on the workers."""
         cluster = Cluster(self.client)
-        if isinstance(self.X, Source):
+        if isinstance(self.X, _data.Source):
             return self._on_disk(cluster, validate)
         return cluster.tried(lambda: self._of_blocks(cluster, validate))
 
     def _on_disk(self, cluster, validate):
         data = self.X.as_data(validate)
-        if any(isinstance(part, InMemory) for part in data.parts):
+        if any(isinstance(part, _data.InMemory) for part in data.parts):
             raise TypeError(f"The parts of {self.X!r} are not on disk.")
         places = [(part, part.n_rows) for part in data.parts]
         return ClusterData(
@@ -185,7 +179,7 @@ class OnCluster(Source):
             for block in blocks_of(self.X, self.client)
         ]
         abouts = cluster.results([cluster.submit(_remote.about, one) for one in valid])
-        check_widths(abouts)
+        _data.check_widths(abouts)
         messages = (message for about in abouts for message in about.messages)
         for category, message in dict.fromkeys(messages):
             warn(message, category)
@@ -241,7 +235,7 @@ def _extremes_of(abouts):
         values.append(np.nan)
     shape = sum(about.shape[0] for about in abouts), abouts[0].shape[1]
     is_sparse = all(about.is_sparse for about in abouts)
-    return rows_with(values, shape, dtype, is_sparse)
+    return _data.rows_with(values, shape, dtype, is_sparse)
 
 
 # -- workers ---------------------------------------------------------------------------
@@ -371,7 +365,7 @@ def _here(groups):
     """Return whether the parts are in this process's memory, and all groups."""
     groups = iter(groups)
     first = next(groups)
-    return isinstance(first[0], InMemory), itertools.chain([first], groups)
+    return isinstance(first[0], _data.InMemory), itertools.chain([first], groups)
 
 
 def _packed(groups):

@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from .._contract import tenth_of_rows
+from .._families import _critical
 from .._families._counts import (
     MOST_DRAWN,
     CategoricalFamily,
@@ -20,13 +21,6 @@ from .._families._counts import (
     log_predictive_of_counts,
     log_rising,
     mean_log_power_sums,
-)
-from .._families._critical import (
-    MixturePartition,
-    effective_rows,
-    even_sample,
-    leading_axes,
-    sample_counts,
 )
 from .._families._dirichlet import log_draws
 from .._families._family import dense
@@ -101,7 +95,7 @@ def draw_partition(
     draw = _draws(prior, b)
     means = np.stack([[draw(random) for _ in range(K)] for _ in range(n_draws)])
     means = means[np.arange(n_samples) % n_draws]
-    return MixturePartition(log_weights[..., None] * b, means)
+    return _critical.MixturePartition(log_weights[..., None] * b, means)
 
 
 def _draws(prior, b):
@@ -181,7 +175,7 @@ class Deviations(NamedTuple):
 
     @property
     def n_rows(self):
-        return effective_rows(self.weight)
+        return _critical.effective_rows(self.weight)
 
     def critical_temperatures(self, n_axes):
         """Return the eigenvalues, corrected for noise; 1 for axes that are only noise.
@@ -191,7 +185,7 @@ class Deviations(NamedTuple):
         temperatures = np.ones(n_axes)
         if min(self.matrix.shape) == 0:
             return temperatures
-        found, _ = leading_axes(self.matrix, self.rows, self.columns, n_axes)
+        found, _ = _critical.leading_axes(self.matrix, self.rows, self.columns, n_axes)
         found *= self.unit
         if not found[0] > 1.0:
             return temperatures
@@ -284,7 +278,7 @@ def deviations_of_counts(X, sample_weight=None):
     :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.  The result is None if no
     document has tokens.
     """
-    counts = sample_counts(X, sample_weight)
+    counts = _critical.sample_counts(X, sample_weight)
     if counts is None:
         return None
     X, weight, tokens, largest = counts
@@ -302,7 +296,7 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`.  It is 0 for a missing value, which
     is NaN.  The result is None if all rows have weight 0.
     """
-    X, weight = even_sample(X, sample_weight)
+    X, weight = _critical.even_sample(X, sample_weight)
     X, weight = X[weight > 0.0], weight[weight > 0.0]
     if len(weight) == 0:
         return None

@@ -5,19 +5,12 @@ import numpy as np
 from .._families._ascent import MixtureAscent
 from .._families._mixture import Mixture
 from ..model import IllDefined, Powers
+from . import _starts
 from ._gaps import has_gaps
 from ._low_rank import Directions, OneGaussian, Subspace
 from ._model import ROWS_PER_COLUMN
 from ._priors import MARGIN, agglomerated
-from ._starts import (
-    ENOUGH_ROWS,
-    NO_WIDTH,
-    distinct_rows,
-    impute,
-    kmeans_labels,
-    sample_rows,
-    standardized,
-)
+from ._starts import ENOUGH_ROWS
 
 #: Types in the order in which they are compared; if types are equal, the first is
 #: chosen.  "tied" is left out, because "full" has equal covariances, too, if its prior
@@ -111,11 +104,11 @@ class _Comparison:
     def __init__(self, make_model, n_components, X, sample_weight, log):
         self.make_model, self.log = make_model, log
         most = max(ENOUGH_ROWS, n_components)
-        rows, weight, step = sample_rows(X, sample_weight, most)
+        rows, weight, step = _starts.sample_rows(X, sample_weight, most)
         self.X = np.asarray(rows, dtype=np.float64)
         #: Rows in which missing values are replaced.
-        self.rows = impute(self.X, weight, True) if has_gaps(self.X) else self.X
-        distinct, multiplicity, places = distinct_rows(self.rows, weight)
+        self.rows = _starts.impute(self.X, weight, True) if has_gaps(self.X) else self.X
+        distinct, multiplicity, places = _starts.distinct_rows(self.rows, weight)
         self._given = n_components, np.random.RandomState(0), multiplicity
         self.distinct, self._places = distinct, places
         #: Number of different rows, which weights do not change.
@@ -124,11 +117,11 @@ class _Comparison:
         self._sample = self.X, weight
         self.weight = np.ones(len(self.X)) if weight is None else weight
         #: Clusters of k-means in columns of unit variance.
-        self.standard = self.clusters(standardized(distinct, multiplicity))
+        self.standard = self.clusters(_starts.standardized(distinct, multiplicity))
 
     def clusters(self, distinct):
         """Return the rows of each cluster of k-means that has rows."""
-        labels = kmeans_labels(distinct, *self._given)[self._places]
+        labels = _starts.kmeans_labels(distinct, *self._given)[self._places]
         order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
         return np.split(order, np.cumsum(sizes[sizes > 0])[:-1])
 
@@ -237,7 +230,7 @@ def gain_of_correlations(X, labels, weight):
     for k in np.unique(labels):
         own = X[labels == k]
         width, largest = own.std(axis=0), np.abs(own).max(axis=0)
-        varies = width > NO_WIDTH * largest
+        varies = width > _starts.NO_WIDTH * largest
         own = np.where(varies, own - own.mean(axis=0), 0.0)
         X[labels == k] = own / np.where(varies, width, 1.0)
     X = X[:, X[::2].any(axis=0)]  # columns that vary within components

@@ -29,7 +29,7 @@ from .._families._births import USED
 from .._families._dirichlet import CONCENTRATION, WEIGHTS
 from .._families._normal_wishart import COVARIANCES, CovarianceName
 from .._utils._arguments import check_statistic
-from .._utils._budgets import ROWS_AT_ONCE, TERMS_ALONE
+from .._utils._budgets import ROWS_AT_ONCE, ROWS_SAMPLED, TERMS_ALONE
 from .._utils._constraints import NOT_NEGATIVE, POSITIVE, StrOptions, WholeNumber
 from .._utils._docstrings import completed_by
 from .._utils._frames import completed
@@ -48,7 +48,7 @@ from ._gaps import GappedRows
 from ._low_rank import LowRankMixtureModel, Subspace, settings_of_scores
 from ._model import GaussianMixtureModel
 from ._priors import LEARNED, Priors
-from ._starts import FLOOR, ROWS_SAMPLED, STARTS, start_and_floor
+from ._starts import FLOOR, STARTS, start_and_floor
 
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture

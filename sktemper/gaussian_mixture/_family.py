@@ -5,14 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._contract import Ascent, IllDefined, Stopped
+from .._families import _normal_wishart
 from .._families._births import starts_of_axes
 from .._families._family import ONCE
-from .._families._normal_wishart import (
-    ILL_DEFINED,
-    NormalWishartFamily,
-    NormalWishartParts,
-    Usual,
-)
 from .._utils._cache import twin
 from .._utils._linalg import tiled_matmul
 from . import _kernels
@@ -45,10 +40,10 @@ class GaussianTables(NamedTuple):
     means: np.ndarray
     factors: np.ndarray
     constants: np.ndarray
-    usual: Usual
+    usual: _normal_wishart.Usual
 
 
-class GaussianFamily(NormalWishartFamily):
+class GaussianFamily(_normal_wishart.NormalWishartFamily):
     """Gaussian components with Normal-Wishart posteriors.
 
     Parameters
@@ -159,7 +154,7 @@ class GaussianFamily(NormalWishartFamily):
         if status == Ascent.STOPPED:
             raise Stopped
         if status == Ascent.ILL_DEFINED:
-            raise IllDefined(ILL_DEFINED)
+            raise IllDefined(_normal_wishart.ILL_DEFINED)
         return None if status else (shares, moved, moved[0], entropy)
 
     # -- local steps -------------------------------------------------------------------
@@ -356,7 +351,7 @@ class TiedFamily(GaussianFamily):
     def split(self, parameters):
         K, D = self.n_components, self.n_features
         precision, means, second = np.split(parameters[:-1], [K, K + K * D])
-        return NormalWishartParts(
+        return _normal_wishart.NormalWishartParts(
             precision,
             means.reshape(K, D),
             self.covariance.unpacked(second),

@@ -14,13 +14,7 @@ from scipy.special import ndtri
 from sklearn.utils import gen_batches
 
 from .._families._normal_wishart import COVARIANCES
-from .._utils._budgets import (
-    ROWS_AT_ONCE,
-    ROWS_COMPARED,
-    ROWS_SAMPLED,
-    TERMS_AT_ONCE,
-    slices,
-)
+from .._utils import _budgets
 from .._utils._validation import ROUNDING, check_variances, checked_floats
 from . import _kernels
 from ._gaps import GappedRows, block_of, completed, has_gaps
@@ -184,7 +178,7 @@ def _centred(rows, weight):
 def _nearest(rows, weight, centres, sums=None):
     """Return the nearest centre of each row, see `_kernels.nearest_centres`."""
     labels = np.empty(len(rows), dtype=np.intp)
-    for part in slices(len(rows), centres.size, TERMS_AT_ONCE):
+    for part in _budgets.slices(len(rows), centres.size, _budgets.TERMS_AT_ONCE):
         _kernels.nearest_centres(rows[part], weight[part], centres, labels[part], sums)
     return labels
 
@@ -289,7 +283,7 @@ def distinct_rows(X, weight=None):
     return rows[new], None if (weight == weight[0]).all() else weight, places
 
 
-def sample_rows(X, weight=None, most=ROWS_SAMPLED):
+def sample_rows(X, weight=None, most=_budgets.ROWS_SAMPLED):
     """Return evenly spaced rows with positive weights, at most ``most``, and these.
 
     The third value is the total weight of all rows, divided by the total weight of the
@@ -333,7 +327,7 @@ STARTS = {
 }
 #: The same, with k-means of all rows as in scikit-learn.
 STARTS_OF_SKLEARN = STARTS | {
-    "kmeans": functools.partial(from_kmeans, most=ROWS_SAMPLED)
+    "kmeans": functools.partial(from_kmeans, most=_budgets.ROWS_SAMPLED)
 }
 
 
@@ -380,7 +374,7 @@ def shows_correlations(X, weight):
     weight : ndarray of shape (n_samples,) or None
     """
     weight = weights_of(X, weight)
-    step = -(-len(X) // ROWS_COMPARED)
+    step = -(-len(X) // _budgets.ROWS_COMPARED)
     known = (~np.isnan(X[::step])).astype(np.float64)
     pairs = (step * weight[::step] * known.T) @ known
     return bool(pairs.min() >= ROWS_PER_COLUMN * X.shape[1])
@@ -419,7 +413,7 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
         If no column has a value.
     """
     weight = weights_of(X, weight)
-    step = -(-len(X) // ROWS_COMPARED)
+    step = -(-len(X) // _budgets.ROWS_COMPARED)
     if weight[::step].any():
         X, weight = X[::step], weight[::step]
     X = np.asarray(X, dtype=np.float64, order="C")
@@ -442,7 +436,7 @@ def _fit_gaussian(X, weight, mean, variances):
     """Return the mean and the covariance of a Gaussian that is fitted to rows."""
     total, origin = weight.sum(), mean
     units = np.sqrt(np.where(variances > 0, variances, 1.0))
-    parts = list(gen_batches(len(X), ROWS_AT_ONCE))
+    parts = list(gen_batches(len(X), _budgets.ROWS_AT_ONCE))
     blocks = [GappedRows((X[part] - origin) / units) for part in parts]
     mean, covariance = np.zeros(len(units)), np.diag((variances > 0).astype(float))
     kind, centre = COVARIANCES["full"](len(units)), np.zeros(len(units))
@@ -483,7 +477,7 @@ def impute(X, weight, is_full, default=None):
     scaled = covariance / np.outer(units, units) + ROUNDING * np.eye(len(units))
     kind, centre = COVARIANCES["full"](len(units)), np.zeros(len(units))
     given = centre, kind, (centre[None], 1.0, kind.factors(scaled[None])[0])
-    for part in gen_batches(len(X), ROWS_AT_ONCE):
+    for part in gen_batches(len(X), _budgets.ROWS_AT_ONCE):
         block = block_of((X[part].astype(np.float64) - mean) / units)
         if isinstance(block, GappedRows):
             _, rows, *_ = completed(block, *given, np.ones((len(block), 1)))

@@ -12,15 +12,9 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import norm, t
 
+from .._families import _gaussian
 from .._families._factorization import FactorizationModel, Gaussians, PreparedItems
 from .._families._family import FixedLogC
-from .._families._gaussian import (
-    GaussianPrior,
-    Moments,
-    blended,
-    packed,
-    unpacked,
-)
 from .._ranking._best import UserEntries
 from ..model import LocalStep, Powers
 from . import _kernels, _ratings
@@ -174,7 +168,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         else:  # in the units of the ratings; wide, so that no factor is lost early
             variances[: self.n_components] = math.sqrt(variance)
             variances[self.n_components :] = variance
-        prior = GaussianPrior(np.zeros(self.n_own), np.diag(variances))
+        prior = _gaussian.GaussianPrior(np.zeros(self.n_own), np.diag(variances))
         noise = variance if self.noise_variance is None else self.noise_variance
         _check_variances(self.component_variance, noise, variance)
         return _ratings.Hyper(
@@ -201,7 +195,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         vectors = np.zeros((self.n_features, self.n_own))  # no biases
         vectors[:, : self.n_components] = means
         natural = np.empty((self.n_features, self.n_natural))
-        natural[:, : self.n_packed] = packed(precision)
+        natural[:, : self.n_packed] = _gaussian.packed(precision)
         natural[:, self.n_packed :] = vectors @ precision
         return natural
 
@@ -303,13 +297,13 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         n_products = d * (d + 1) // 2
         first = sums[n_products : n_products + n_own].copy()
         second = np.empty((n_own, n_own))
-        second[:d, :d] = unpacked(sums[:n_products], d)
+        second[:d, :d] = _gaussian.unpacked(sums[:n_products], d)
         if self.biases:
             mixed = sums[n_products + n_own : n_products + 2 * n_own + 1]
             second[d, :d] = second[:d, d] = mixed[:d]
             second[d, d] = mixed[d + 1]
             first[d] = mixed[d]
-        return Moments(float(factors.sum()), first, second)
+        return _gaussian.Moments(float(factors.sum()), first, second)
 
     def _item_moments(self, items):
         return self.weighted_moments(items.table, np.ones(self.n_features))
@@ -357,7 +351,7 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
         return np.where(stays, math.inf, 0.0)
 
     def is_valid(self, globals_):
-        return np.linalg.eigvalsh(unpacked(globals_, self.n_own))[:, 0] > 0
+        return np.linalg.eigvalsh(_gaussian.unpacked(globals_, self.n_own))[:, 0] > 0
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
         counts = hyper.item_counts + statistics.item_counts
@@ -374,15 +368,15 @@ class MatrixFactorizationModel(FixedLogC, FactorizationModel):
             items = self._item_moments(self.items(globals_))
             how = powers.prior, rate, self._units(hyper.rating_variance)
             hyper = hyper._replace(
-                users=blended(hyper.users, statistics.users, *how),
-                items=blended(hyper.items, items, *how),
+                users=_gaussian.blended(hyper.users, statistics.users, *how),
+                items=_gaussian.blended(hyper.items, items, *how),
             )
         return hyper
 
     def covariances(self, natural):
         """Return the covariances of users or items from their natural parameters."""
         covariances = self.gaussians(natural, with_covariances=True).covariances
-        return unpacked(covariances, self.n_own)
+        return _gaussian.unpacked(covariances, self.n_own)
 
     # -- results of a fit ------------------------------------------------------------
     def users_of_block(self, block, prepared):
