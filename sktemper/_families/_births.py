@@ -207,10 +207,6 @@ class Search:
         gain, change = self._best_single(refused=refused)
         return (change,) if gain > LEAST_GAIN else None
 
-    def best_merge(self):
-        """Return a tuple of the merge with the largest gain, even if it is negative."""
-        return ((None, *max(self.merges, key=self.merges.get)),)
-
     def _best_single(self, used=frozenset(), refused=()):
         """Return the most promising change, and its gain.
 

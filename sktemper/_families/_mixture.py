@@ -713,7 +713,7 @@ class MixtureModel(NaturalModel):
                 used = np.flatnonzero(search.counts >= USED)
                 if len(used) <= self.n_components:
                     break
-                changes = search.best_merge()
+                changes = ((None, *max(search.merges, key=search.merges.get)),)
             shares = search.after(changes)
         shares = (
             shares[:, used] / np.maximum(shares[:, used].sum(axis=1), 1e-300)[:, None]

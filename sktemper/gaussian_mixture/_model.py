@@ -20,19 +20,8 @@ from .._utils._budgets import ROWS_AT_ONCE, slices
 from .._utils._cache import LastCall
 from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._validation import check_init, check_values, check_variances
-from . import _kernels, _starts
+from . import _kernels, _priors, _starts
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
-from ._priors import (
-    MARGIN,
-    agglomerated,
-    check_definite,
-    checked_form,
-    is_regular,
-    kernel_priors,
-    learned_priors,
-    restarted,
-    with_learned,
-)
 
 
 def is_plain(powers):
@@ -47,7 +36,7 @@ class GaussianAscent(KernelAscent):
 
     def start(self, globals_, hyper, local=None):
         super().start(globals_, hyper)
-        self._priors = kernel_priors(self.model, hyper)
+        self._priors = _priors.kernel_priors(self.model, hyper)
         self._added = self.model.family_of(hyper).added_variances
 
     def _take_steps(self, steps):
@@ -78,7 +67,7 @@ class GaussianAscent(KernelAscent):
 
     def parameters(self):
         globals_, hyper = super().parameters()
-        hyper, scales = with_learned(hyper, self._priors), self._priors[-1]
+        hyper, scales = _priors.with_learned(hyper, self._priors), self._priors[-1]
         if scales is not None:
             hyper = hyper._replace(freedom_of_scales=scales.copy())
         return globals_, hyper
@@ -186,7 +175,7 @@ class GaussianMixtureModel(MixtureModel):
         if isinstance(added, str):  # "auto"
             added = _starts.floors(X, sample_weight, np.diag(covariance))
         added = np.full(self.n_features, added, dtype=np.float64)
-        if not is_regular(self.covariance.default_prior(covariance)):
+        if not _priors.is_regular(self.covariance.default_prior(covariance)):
             covariance = covariance + np.diag(added)
         covariance = self.covariance.default_prior(covariance)
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
@@ -238,8 +227,8 @@ class GaussianMixtureModel(MixtureModel):
         name = f"{name} precision"  # as scikit-learn names it
         shape = np.shape(kind.default_prior(np.eye(self.n_features)))
         shape = shape if kind.is_common else (self.n_components, *shape)
-        precisions = checked_form(given, shape, name)
-        check_definite(precisions, kind.products, name)
+        precisions = _priors.checked_form(given, shape, name)
+        _priors.check_definite(precisions, kind.products, name)
         every = np.linalg.eigvalsh(precisions) if kind.products else precisions
         check_variances(every, self.dtype, "precisions_init has values")
         return precisions
@@ -381,7 +370,7 @@ class GaussianMixtureModel(MixtureModel):
         """
         if not self.learned or not is_plain(powers):
             return hyper
-        return learned_priors(self, hyper, statistics, scale, rate)
+        return _priors.learned_priors(self, hyper, statistics, scale, rate)
 
     def wide_priors(self, globals_, hyper):
         """Return the priors under which moves are proposed.
@@ -398,7 +387,9 @@ class GaussianMixtureModel(MixtureModel):
             return hyper
         usual, kind = self.usual(globals_), self.family.covariance
         covariances = kind.each(usual.inverse_scale / kind.widened(usual.freedom))
-        return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
+        return _priors.restarted(
+            hyper, covariances[used[0]], self.family.law, self.learned
+        )
 
     def fits_well(self, globals_, hyper, block, row_weight=None):
         """Return whether all components are normally distributed.
@@ -441,14 +432,14 @@ class GaussianMixtureModel(MixtureModel):
         prior, counts = self.prior(hyper), self.component_counts(globals_, hyper)
         used = counts > USED
         statistics = (globals_.components - prior.components)[used]
-        hyper, statistics, _ = agglomerated(self, hyper, statistics)
+        hyper, statistics, _ = _priors.agglomerated(self, hyper, statistics)
         counts, n_left = statistics[:, 0], len(statistics)
         order = np.argsort(-counts, kind="stable")
         n_more = n_left - (self.component_counts(*best) > USED).sum()
         if n_more <= 0:
             return None
         charge = -math.log(self.n_components * hyper.weight_concentration)
-        allowance = max(0.0, n_more * charge - MARGIN * counts.sum())
+        allowance = max(0.0, n_more * charge - _priors.MARGIN * counts.sum())
         counts = np.pad(counts[order], (0, self.n_components - n_left))
         components = np.zeros_like(globals_.components)
         components[:n_left] = statistics[order]
