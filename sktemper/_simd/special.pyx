@@ -157,7 +157,7 @@ def evaluate(str name, const floating[::1] x, double b=1.0):
     if name == "digamma":
         call_digamma(x.shape[0], &x[0], &out[0])
     elif name == "exp_digamma":
-        shift = call_exp_digamma(x.shape[0], np.max(x), &x[0], b, &out[0])
+        shift = call_exp_digamma(x.shape[0], <floating>np.max(x), &x[0], b, &out[0])
     elif name == "exp_scaled":
         call_exp_scaled(x.shape[0], &x[0], b, &out[0])
     else:
