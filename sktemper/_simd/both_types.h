@@ -42,7 +42,8 @@
 
 #define FIRST_CACHE (40 * 1024)
 #ifdef VECTOR_BYTES
-/* Defines a type of vectors that may be loaded from any array of its elements. */
+/* Defines a type of vectors that may be loaded from any array of its elements; without vectors,
+ * it is that of the elements. */
 #define VECTOR_TYPE(name, element, bytes) \
     typedef element name                  \
         __attribute__((vector_size(bytes), aligned(sizeof(element)), may_alias))
@@ -75,6 +76,7 @@
             v[i] = next[i];                                                           \
     }
 #else
+#define VECTOR_TYPE(name, element, bytes) typedef element name
 #define TRANSPOSE(vector, bytes, type, v) (void)(v)
 #endif
 

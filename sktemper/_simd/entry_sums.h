@@ -1,12 +1,8 @@
 /* Sums of rows of a table over entries, such as ratings, for one floating type.  The sums of
  * MOST_VECTORS vectors or less of each row stay in registers during the loop over the
  * entries. */
-#ifdef VECTOR_BYTES
 #define VECTOR NAME(sums_vector)
 VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
-#else
-#define VECTOR REAL
-#endif
 /* Number of entries that are added at once. */
 #define AT_ONCE 4
 

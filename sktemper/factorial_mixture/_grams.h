@@ -1,11 +1,7 @@
 /* Grams of samples with missing values, see `grams_block`. */
 
-#ifdef VECTOR_BYTES
-VECTOR_TYPE(NAME(gram_vector), double, VECTOR_BYTES);
-#else
-typedef double NAME(gram_vector);
-#endif
 #define VECTOR NAME(gram_vector)
+VECTOR_TYPE(VECTOR, double, VECTOR_BYTES);
 #define WIDE ((intptr_t)(sizeof(VECTOR) / sizeof(double)))
 
 ALWAYS_INLINE void NAME(gram_tile)(const int n_vectors, intptr_t width, intptr_t n_listed,

@@ -7,11 +7,7 @@
  * registers; each sum adds the samples in their order.  Some moments of some samples are
  * computed at a time, so that they stay in the second cache. */
 #define DOUBLES NAME(moment_vector)
-#ifdef VECTOR_BYTES
 VECTOR_TYPE(DOUBLES, double, VECTOR_BYTES);
-#else
-typedef double DOUBLES;
-#endif
 #define SIZE ((intptr_t)(sizeof(DOUBLES) / sizeof(double)))
 #if defined(VECTOR_BYTES) && VECTOR_BYTES == 64
 #define HIGHEST 12

@@ -1,11 +1,10 @@
 /* Panels of samples, one in each lane of VECTORS vectors of WIDTH numbers.  The sums of four
  * rows of a triangle fit into registers: VECTORS is 4 for 32 registers, and 2 for 16. */
 #define VECTOR NAME(mixture_vector)
-#ifdef VECTOR_BYTES
 VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
+#ifdef VECTOR_BYTES
 #define ZEROS {{0}}
 #else
-typedef REAL VECTOR;
 #define ZEROS {0}
 #endif
 #if defined(VECTOR_BYTES) && VECTOR_BYTES < 64

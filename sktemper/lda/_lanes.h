@@ -15,18 +15,16 @@
 #else
 #define LANE_BYTES 32
 #endif
-#define VECTOR NAME(lane_vector)
-#define CHOICE NAME(lane_choice)
-VECTOR_TYPE(VECTOR, REAL, LANE_BYTES);
-VECTOR_TYPE(CHOICE, INTEGER, LANE_BYTES);
 /* -1 in lanes in which the condition holds, otherwise 0.  This is a macro, because it applies
  * to conditions on numbers of both types. */
 #define WHERE(condition) ((CHOICE)(condition))
 #else
-#define VECTOR REAL
-#define CHOICE INTEGER
 #define WHERE(condition) (-(INTEGER)(condition))
 #endif
+#define VECTOR NAME(lane_vector)
+#define CHOICE NAME(lane_choice)
+VECTOR_TYPE(VECTOR, REAL, LANE_BYTES);
+VECTOR_TYPE(CHOICE, INTEGER, LANE_BYTES);
 #define LANES ((int)(sizeof(VECTOR) / sizeof(REAL)))
 /* Least number of tokens of a word in a document that are added to the statistics together. */
 #define MANY 32

@@ -91,12 +91,11 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 #define MOST (PLACES > 1 ? (int)sizeof(VECTOR) / 16 : 1)
 #define ROWS (PLACES > 1 ? PLACES : 4)
 #define FEW (ROWS < 4 ? ROWS : 4)
-#ifdef VECTOR_BYTES
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
 VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
-typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
-
+VECTOR_TYPE(MASK, INTEGER, VECTOR_BYTES);
+#ifdef VECTOR_BYTES
 /* Returns counts / mass, or 0 where a mass is not larger than TINY_MASS.  Sets `underflown` to
  * -1 where the count is then positive. */
 ALWAYS_INLINE VECTOR NAME(ratios_of)(VECTOR counts, VECTOR mass, MASK *underflown)
@@ -130,8 +129,6 @@ ALWAYS_INLINE void NAME(sums_of)(VECTOR *v, int n, REAL *sums)
     *(VECTOR *)sums = v[0];
 }
 #else
-#define VECTOR REAL
-#define MASK INTEGER
 static inline REAL NAME(ratios_of)(REAL counts, REAL mass, INTEGER *underflown)
 {
     *underflown |= !(mass > TINY_MASS) && counts > 0;
