@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from .._utils._evidence import FALSE_ALARM_RATE
 from .._utils._validation import checked_weights
+from ._data import joined
 
 # -- prevalence of components, and scores, along a stream, in a table of bounded size
 #: Largest number of points.  When a table is full, each two points become one point.
@@ -221,9 +222,7 @@ class Reservoir(NamedTuple):
         return rows, weights / weights.mean()
 
     def matrix(self):
-        if sparse.issparse(self.pieces[0]):
-            return sparse.vstack(self.pieces, "csr")
-        return np.concatenate(self.pieces)
+        return joined(self.pieces)
 
 
 def _on_columns(X, places):

@@ -289,10 +289,7 @@ class MixtureModel(NaturalModel):
 
     def prior(self, hyper) -> Mixture:
         """Return the prior's natural parameters; the last result is cached."""
-        known = self._prior.known(hyper)
-        return (
-            self._prior.keep(self._prior_of(hyper), hyper) if known is None else known
-        )
+        return self._prior.result(self._prior_of, hyper)
 
     def _prior_of(self, hyper):
         component = self.component_prior(hyper)

@@ -603,9 +603,9 @@ class NormalWishartFamily(Family):
 
         Raises `IllDefined` if they are not parameters of distributions.
         """
-        cache = self._usual if cache is None else cache
-        if (known := cache.known(parameters)) is not None:
-            return known
+        return (cache or self._usual).result(self._usual_of, parameters)
+
+    def _usual_of(self, parameters):
         parts = self.split(parameters)
         kappa = np.ascontiguousarray(parts.precision)
         freedom = parts.freedom + self.law.shift
@@ -615,8 +615,7 @@ class NormalWishartFamily(Family):
         factors, logs = self.covariance.factors(inverse_scale)
         given = kappa, _like(freedom, kappa.shape), _like(logs, kappa.shape)
         terms = _kernels.precision_terms(self.law.number, self.n_features, *given)
-        usual = Usual(kappa, means, inverse_scale, freedom, factors, logs, terms)
-        return cache.keep(usual, parameters)
+        return Usual(kappa, means, inverse_scale, freedom, factors, logs, terms)
 
     # -- the distribution of the parameters --------------------------------------------
     def is_valid(self, parameters):

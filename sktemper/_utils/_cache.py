@@ -31,18 +31,9 @@ class LastCall:
         if last is not None and all(map(self._is_same, last[0], arguments)):
             return last[1]
         last = self._last = None  # frees its memory
-        return self.keep(function(*arguments), *arguments)
-
-    def keep(self, result, *arguments):
-        """Make this the last result, and return it."""
+        result = function(*arguments)
         self._last = arguments, result
         return result
-
-    def known(self, *arguments):
-        """Return the last result if it has these arguments, or None."""
-        last = self._last
-        if last is not None and all(map(self._is_same, last[0], arguments)):
-            return last[1]
 
     def has(self, result):
         return self._last is not None and self._last[1] is result
