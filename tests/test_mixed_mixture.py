@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from fits import fitted_model
 from registry import mixed_of
+from scipy import sparse
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from scipy.stats import poisson
@@ -226,6 +227,14 @@ def test_bad_input_is_refused(change, parameters, message):
     X, _ = survey(50)
     with pytest.raises(ValueError, match=message):
         AnnealedMixedMixture(3, **parameters).fit(change(X))
+
+
+def test_sparse_data_are_refused_as_they_are():
+    X = sparse.csr_array((np.arange(1, 7), np.tile([2, 0], 3), np.arange(0, 7, 2)))
+    for array in (X.data, X.indices, X.indptr):
+        array.flags.writeable = False
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        AnnealedMixedMixture(2).fit(X)
 
 
 @pytest.mark.parametrize("weight", [np.inf, np.nan, -1.0])

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -464,7 +464,8 @@ def _checked_table(mixture, X, reset):
     kind = getattr(getattr(X, "dtype", None), "kind", None)
     if isinstance(X, list | tuple):  # an array of objects keeps types
         X, kind = np.array(X, dtype=object), "O"
-    if kind in ("i", "u") and X.size:  # floats would merge large integers
+    # floats would merge large integers; a maximum would sort sparse data
+    if kind in ("i", "u") and X.size and not sparse.issparse(X):
         kind = "O" if max(int(X.max()), -int(X.min())) > INEXACT else kind
     if kind in tuple("OUTSb"):
         options = {"dtype": None, "ensure_all_finite": "allow-nan"}
