@@ -24,7 +24,15 @@ from sktemper import (
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import AdaptiveRate, ConstantRate
-from sktemper.model import LocalStep, NaturalModel, Powers, Request
+from sktemper.model import (
+    LocalStep,
+    Mixture,
+    MixtureModel,
+    MultinomialFamily,
+    NaturalModel,
+    Powers,
+    Request,
+)
 from sktemper.noise import GradientNoise, SVIPlusNoise
 from sktemper.schedules import Clock, LinearSchedule
 from sktemper.tempering import GlobalTempering, LocalTempering
@@ -111,6 +119,28 @@ def test_gaussian_noise_limits_the_components_that_leave_their_domain(kind):
     plain = model.local_step(block, prepared, Request(Powers())).statistics.components
     error = np.std(targets, axis=0) / np.sqrt(len(targets)) + 1e-12
     assert np.abs((np.mean(targets, axis=0) - plain) / error).max() < 5
+
+
+class Offset(MixtureModel):
+    """A mixture whose natural parameters, and prior, are between -1 and 0."""
+
+    def __init__(self):
+        super().__init__(2, 3, MultinomialFamily(3))
+
+    def prior_of_component(self, X, sample_weight=None):
+        return np.full(3, 0.1 - 1.0)
+
+
+def test_steps_with_negative_factors_stay_in_the_domain_with_any_prior():
+    model, random = Offset(), np.random.default_rng(0)
+    X = random.poisson(2.0, (60, 3)).astype(float)
+    hyper = model.initial_hyper(X)
+    globals_ = model.prior(hyper)
+    for _ in range(20):
+        change = random.normal(size=(2, 3))
+        given = Mixture(np.zeros(len(globals_.weights)), change), 1.0, Powers()
+        rates = np.minimum(model.largest_rate(globals_, *given, hyper), 1.0)
+        assert np.all(model.is_valid(model.step(globals_, *given, rates, hyper)))
 
 
 def test_the_adaptive_rate_is_signal_over_signal_and_noise():

@@ -124,7 +124,7 @@ class NaturalModel(ConjugateModel):
     def largest_rate(self, globals_, statistics, scale, powers, hyper) -> Any:
         """Return the rate at which the parameters, or each row, leave their domain.
 
-        They must be valid without half of the prior: statistics without negative
+        They must also be valid without half of the prior: statistics without negative
         factors leave all of it.
         """
         prior = self.target(statistics, 0.0, powers, hyper)
@@ -132,7 +132,8 @@ class NaturalModel(ConjugateModel):
 
         def is_inside(rate):
             between = globals_.scaled(1 - rate) + target.scaled(rate)
-            return np.asarray(self.is_valid(between + prior.scaled(-0.5)))
+            less = between + prior.scaled(-0.5)  # more where the prior is negative
+            return np.asarray(self.is_valid(between) & self.is_valid(less))
 
         stays = is_inside(1.0)
         low, high = np.zeros(stays.shape), np.ones(stays.shape)
