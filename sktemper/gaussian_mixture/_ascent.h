@@ -134,8 +134,10 @@ static double *divide_room(ascent_block *b)
     b->used = room_for(&end, K);
     b->means = room_for(&end, K * D);
     b->triangles = room_for(&end, K * b->n_factors);
-    if (b->freedom_of_scales)
+    if (b->freedom_of_scales) {
         b->learned_scales = room_for(&end, K);
+        b->is_settled = room_for(&end, K);
+    }
     return divide_section(b, end);
 }
 
@@ -793,9 +795,12 @@ static void learn_in_step(void *self)
 {
     ascent_block *b = self;
     update_hyper(b, 1);
-    for (intptr_t k = 0; b->learned & LEARNS_SCALES && k < b->n_components; k++)
-        b->learned_scales[k] = learned_freedom(b->freedom_of_scales[k], b->of_scales + 5 * k,
-                                               b->steps.scale);
+    for (intptr_t k = 0; b->learned & LEARNS_SCALES && k < b->n_components; k++) {
+        const double freedom = b->freedom_of_scales[k];
+        const double best = learned_freedom(freedom, b->of_scales + 5 * k, b->steps.scale);
+        b->learned_scales[k] = best;
+        b->is_settled[k] = 2 * fabs(log(best / freedom)) < log(SCALE_NEWTON_FACTOR);
+    }
 }
 #endif
 
@@ -994,17 +999,15 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
     if (b->is_common && NAME(add_total)(b, first, n))
         return -1;
     for (intptr_t k = 0; k < K; k++) {
-        double count = b->counts[k];
-        for (intptr_t i = 0; i < n; i++) {
-            const double share = b->scaled_shares[k * ASCENT_ROWS + i];
-#ifdef __FMA__ /* the product of a vectorised loop would be rounded */
-            count = fma(share, factors[i], count);
-#else
-            count += share * factors[i];
-#endif
-            shares[i * K + k] = (REAL)(share * b->scales[k * ASCENT_ROWS + i]);
-        }
-        b->counts[k] = count;
+        const double *restrict own = b->scaled_shares + k * ASCENT_ROWS;
+        const double *restrict scales = b->scales + k * ASCENT_ROWS;
+        double count = 0;
+        VECTORISE_REDUCTION(+ : count)
+        for (intptr_t i = 0; i < n; i++)
+            count += own[i] * factors[i];
+        b->counts[k] += count;
+        for (intptr_t i = 0; i < n; i++)
+            shares[i * K + k] = (REAL)(own[i] * scales[i]);
     }
     return 0;
 }
@@ -1197,9 +1200,10 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b)
     const double *end = divide_room(b);
     b->steps.section_size = end - b->bound;
     copy_priors(b, b->hyper, b->present);
-    if (b->freedom_of_scales)
-        memcpy(b->learned_scales, b->freedom_of_scales,
-               (size_t)b->n_components * sizeof(double));
+    for (intptr_t k = 0; b->freedom_of_scales && k < b->n_components; k++) {
+        b->learned_scales[k] = b->freedom_of_scales[k];
+        b->is_settled[k] = 0;
+    }
     if (usual_of(b, b->components, &b->now)
         || !weights_are_valid(b->sticks, b->n_components, b->weights))
         return ASCENT_ILL_DEFINED;

@@ -127,6 +127,7 @@ typedef struct {
     double *halves, *values, *more, *scatter, *inverse, *rows, *dets, *matrices, *vector, *lanes;
     /* of mixtures whose samples have scales, see `_scales.h`; otherwise, `scaled` is `counts` */
     double *scaled, *squares, *scales, *scaled_shares, *log_rates, *of_scales, *learned_scales;
+    double *is_settled;                  /* whether the last step of degrees was short */
     double *precisions, *completed, *covariances, *filled; /* see `_gaps.h` */
     double *used, *few_constants, *few, *factors, *scores, *moments;
     void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;

@@ -21,11 +21,17 @@ static void shares_of_logs(const ascent_block *b, intptr_t n, const double *rest
             sums[i] += shares[i];
         }
     }
-    for (intptr_t i = 0; i < n; i++)
-        bounds[i] = top[i] + log(sums[i]);
-    for (intptr_t k = 0; k < K; k++)
+    VECTORISE
+    for (intptr_t i = 0; i < n; i++) {
+        bounds[i] = top[i] + (sums[i] > 0 ? log_f64(sums[i]) : NAN);
+        sums[i] = 1 / sums[i];
+    }
+    for (intptr_t k = 0; k < K; k++) {
+        double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
+        VECTORISE
         for (intptr_t i = 0; i < n; i++)
-            b->scaled_shares[k * ASCENT_ROWS + i] /= sums[i];
+            shares[i] *= sums[i];
+    }
 }
 
 /* Computes posteriors of the components and of the scales of n samples, from `squares`: shares,
@@ -67,7 +73,7 @@ static double scaled_constant(double freedom, double D)
 }
 
 /* Adds the sums of n samples to `of_scales`, see `sums_of_scales`; factors are those of the
- * samples. */
+ * samples.  Components whose last step was short do not need the rises of neighbours. */
 static void add_scales(const ascent_block *b, intptr_t n, const double *restrict factors)
 {
     const double D = (double)b->n_features;
@@ -79,29 +85,35 @@ static void add_scales(const ascent_block *b, intptr_t n, const double *restrict
         const double *restrict squares = b->squares + k * ASCENT_ROWS;
         const double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
         const double *restrict logs = b->log_rates + k * ASCENT_ROWS; /* of all powers 1 */
+        double *of_scales = b->of_scales + 5 * k;
         double bends[2], count = 0, slope = 0, bend = 0, fall = 0, rise = 0;
         trigamma_f64(2, arguments, bends);
-        const double own = scaled_constant(freedom, D);
-        const double below = scaled_constant(less, D) - own;
-        const double above = scaled_constant(more, D) - own;
         const double slopes = log(half) + 1 - digamma_one_f64(half) + digamma_one_f64(shape);
-        VECTORISE_REDUCTION(+ : count, slope, bend, fall, rise)
+        VECTORISE_REDUCTION(+ : count, slope, bend)
         for (intptr_t i = 0; i < n; i++) {
             const double share = shares[i] * factors[i], rate = half + 0.5 * squares[i];
-            const double log_rate = logs[i];
+            const double inverse = 1 / rate;
             count += share;
-            slope += share * (slopes - log_rate - shape / rate);
+            slope += share * (slopes - logs[i] - shape * inverse);
             bend += share * (1 / half - bends[0] + bends[1]
-                             - (2 * rate - shape) / (rate * rate));
-            fall += share * (below + shape * log_rate
-                             - 0.5 * (less + D) * log_f64(0.5 * (less + squares[i])));
-            rise += share * (above + shape * log_rate
-                             - 0.5 * (more + D) * log_f64(0.5 * (more + squares[i])));
+                             - (2 * rate - shape) * (inverse * inverse));
         }
-        double *of_scales = b->of_scales + 5 * k;
         of_scales[0] += count;
         of_scales[1] += slope;
         of_scales[2] += bend;
+        if (b->is_settled[k])
+            continue;
+        const double own = scaled_constant(freedom, D);
+        const double below = scaled_constant(less, D) - own;
+        const double above = scaled_constant(more, D) - own;
+        VECTORISE_REDUCTION(+ : fall, rise)
+        for (intptr_t i = 0; i < n; i++) {
+            const double share = shares[i] * factors[i], known = shape * logs[i];
+            fall += share * (below + known
+                             - 0.5 * (less + D) * log_f64(0.5 * (less + squares[i])));
+            rise += share * (above + known
+                             - 0.5 * (more + D) * log_f64(0.5 * (more + squares[i])));
+        }
         of_scales[3] += fall;
         of_scales[4] += rise;
     }
