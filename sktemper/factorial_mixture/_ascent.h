@@ -7,20 +7,21 @@ enum { LEARNS_NOISE = 1, LEARNS_INCLUSION = 2 };
 /* Rows of a product, and a stride of which few multiples have the same place in a cache. */
 enum { ROWS_OF_SUM = 2048, STRIDE_OF_SUM = ROWS_OF_SUM + 8 };
 
-/* Results of local steps on all samples. */
+/* Results of local steps on `ROWS_OF_SUM` samples. */
 typedef struct {
     void *nu;                            /* (n_samples, n_features) */
     double *fits, *scores, *entropies, *bounds;
 } factorial_local;
 
-/* Scratch memory of an ascent. */
+/* Scratch memory of an ascent.  Each section has the parts from `bound` on of its own. */
 typedef struct {
-    double *root, *inverse, *means, *next_precision, *next_means, *next_inclusion;
-    double *second, *cross, *heat, *weighted, *wide, *part;
-    double next_noise, residual, n_samples;
+    double *root, *inverse, *means, *next_precision, *next_means, *next_inclusion, *heat;
+    double next_noise;
+    void *nu, *filters, *gram, *offsets, *prior_logits, *panels;
+    double *bound, *residual, *n_samples, *n_sweeps, *second, *cross;
+    double *weighted, *wide, *part;
     factorial_local warm, fresh;
-    void *filters, *panels, *products, *gram, *offsets, *prior_logits;
-    void *sweeps;
+    void *products, *sweeps, *panels_of_rows;
 } factorial_room;
 
 /* An ascent, for the functions of `mixture_methods`. */
@@ -28,6 +29,8 @@ typedef struct {
     factorial_block *block;
     factorial_room room;
     intptr_t n_begun;
+    const double *powers;                /* of the local step, and whether it has no sums */
+    int only_bound, is_warm;
 } factorial_run;
 
 static void room_of_local(double **end, intptr_t N, intptr_t K, factorial_local *local)
@@ -39,36 +42,48 @@ static void room_of_local(double **end, intptr_t N, intptr_t K, factorial_local 
     local->bounds = room_for(end, N);
 }
 
-/* Divides the scratch memory, and returns the end of it. */
-static double *divide_factorial_room(const factorial_block *b, factorial_room *room)
+/* Divides the memory of a section, from `end` on, and returns the end of it. */
+static double *divide_factorial_section(const factorial_block *b, double *end,
+                                        factorial_room *room)
 {
     const intptr_t N = b->n_samples, K = b->n_features, D = b->n_dimensions;
     const intptr_t n = N < ROWS_OF_SUM ? N : ROWS_OF_SUM, width = PRODUCT_BYTES / 4;
-    const intptr_t forward = D * ((K + width - 1) / width * width);
-    const intptr_t back = n * ((D + width - 1) / width * width);
-    double *end = b->scratch;
+    room->bound = room_for(&end, 1);
+    room->residual = room_for(&end, 1);
+    room->n_samples = room_for(&end, 1);
+    room->n_sweeps = room_for(&end, 1);
+    room->second = room_for(&end, K * K);
+    room->cross = room_for(&end, K * D);
+    room->weighted = room_for(&end, K * STRIDE_OF_SUM);
+    room->wide = room_for(&end, n * D);
+    room->part = room_for(&end, K * D);
+    room_of_local(&end, n, K, &room->warm);
+    room_of_local(&end, n, K, &room->fresh);
+    room->products = room_for(&end, n * K);
     room->sweeps = room_for(&end, 4 * K * BINARY_BYTES / (intptr_t)sizeof(double));
-    room->panels = room_for(&end, forward > back ? forward : back);
+    room->panels_of_rows = room_for(&end, n * ((D + width - 1) / width * width));
+    return end;
+}
+
+/* Divides the scratch memory, and returns the end of it. */
+static double *divide_factorial_room(const factorial_block *b, factorial_room *room)
+{
+    const intptr_t K = b->n_features, D = b->n_dimensions, width = PRODUCT_BYTES / 4;
+    double *end = b->scratch;
     room->root = room_for(&end, K * K);
     room->inverse = room_for(&end, K * K);
     room->means = room_for(&end, K * D);
     room->next_precision = room_for(&end, K * K);
     room->next_means = room_for(&end, K * D);
     room->next_inclusion = room_for(&end, K);
-    room->second = room_for(&end, K * K);
-    room->cross = room_for(&end, K * D);
     room->heat = room_for(&end, 1);
-    room_of_local(&end, N, K, &room->warm);
-    room_of_local(&end, N, K, &room->fresh);
+    room->nu = room_for(&end, b->keeps_local ? b->n_samples * K : 0);
     room->filters = room_for(&end, K * D);
-    room->products = room_for(&end, N * K);
-    room->weighted = room_for(&end, K * STRIDE_OF_SUM);
-    room->wide = room_for(&end, n * D);
     room->gram = room_for(&end, K * K);
     room->offsets = room_for(&end, K);
     room->prior_logits = room_for(&end, K);
-    room->part = room_for(&end, K * D);
-    return end;
+    room->panels = room_for(&end, D * ((K + width - 1) / width * width));
+    return divide_factorial_section(b, end, room);
 }
 
 /* root root^T = matrix; returns whether the matrix is not positive definite. */
@@ -158,10 +173,10 @@ static double factorial_global_bound(void *self)
 static void factorial_update_hyper(const factorial_block *b, factorial_room *room)
 {
     const intptr_t K = b->n_features;
-    const double n_values = room->n_samples * (double)b->n_dimensions;
+    const double n_samples = *room->n_samples, n_values = n_samples * (double)b->n_dimensions;
     double noise = b->noise;
     if (b->learned & LEARNS_NOISE) {
-        noise = n_values > 0 ? room->residual / n_values : noise;
+        noise = n_values > 0 ? *room->residual / n_values : noise;
         noise = noise > b->least_noise ? noise : b->least_noise;
     }
     room->next_noise = noise;
@@ -171,8 +186,8 @@ static void factorial_update_hyper(const factorial_block *b, factorial_room *roo
     const double least = b->least_inclusion, most = 1 - least;
     for (intptr_t k = 0; k < K; k++) {
         double own = b->inclusion[k];
-        if (room->n_samples > 0)
-            own = room->second[k * K + k] / room->n_samples;
+        if (n_samples > 0)
+            own = room->second[k * K + k] / n_samples;
         room->next_inclusion[k] = own < least ? least : own > most ? most : own;
     }
 }
@@ -188,7 +203,6 @@ static void NAME(factorial_tables)(const factorial_block *b, factorial_room *roo
     for (intptr_t i = 0; i < K * D; i++)
         filters[i] = (REAL)(room->means[i] / noise);
     NAME(pack_columns)(D, K, filters, 1, D, room->panels);
-    NAME(product)(b->n_samples, D, K, b->samples, D, room->panels, room->products);
     for (intptr_t i = 0; i < K; i++) {
         const double logit = log(b->inclusion[i] / (1 - b->inclusion[i]));
         for (intptr_t j = 0; j <= i; j++) {
@@ -268,19 +282,19 @@ static intptr_t NAME(factorial_restart)(const factorial_block *b, factorial_room
     return n_sweeps;
 }
 
-/* Adds the statistics of n samples from `first` on, which are in float64 for float samples,
+/* Adds the statistics of samples, which are in float64 for float samples,
  * too, because the solution for the means multiplies errors by the condition number of
  * `second`. */
 static void NAME(add_factorial_rows)(const factorial_block *b, factorial_room *room,
-                                     intptr_t first, intptr_t n, double power)
+                                     double power)
 {
-    const intptr_t K = b->n_features, D = b->n_dimensions;
-    const REAL *restrict samples = (const REAL *)b->samples + first * D;
+    const intptr_t n = b->n_samples, K = b->n_features, D = b->n_dimensions;
+    const REAL *restrict samples = b->samples;
     for (intptr_t i = 0; i < n; i++) {
-        const double factor = b->row_weight ? power * b->row_weight[first + i] : power;
-        const REAL *restrict own = (const REAL *)room->warm.nu + (first + i) * K;
-        room->n_samples += factor;
-        room->residual += factor * (-2 * b->noise * room->warm.fits[first + i]);
+        const double factor = b->row_weight ? power * b->row_weight[i] : power;
+        const REAL *restrict own = (const REAL *)room->warm.nu + i * K;
+        *room->n_samples += factor;
+        *room->residual += factor * (-2 * b->noise * room->warm.fits[i]);
         for (intptr_t k = 0; k < K; k++) {
             const double on = factor * (double)own[k];
             double *restrict second = room->second + k * K;
@@ -292,26 +306,63 @@ static void NAME(add_factorial_rows)(const factorial_block *b, factorial_room *r
     }
     for (intptr_t i = 0; i < n * D; i++)
         room->wide[i] = (double)samples[i];
-    pack_columns_f64(n, D, room->wide, D, 1, room->panels);
-    product_f64(K, n, D, room->weighted, STRIDE_OF_SUM, room->panels, room->part);
+    pack_columns_f64(n, D, room->wide, D, 1, room->panels_of_rows);
+    product_f64(K, n, D, room->weighted, STRIDE_OF_SUM, room->panels_of_rows, room->part);
     for (intptr_t i = 0; i < K * D; i++)
         room->cross[i] += room->part[i];
 }
 
-/* Adds the statistics of all samples. */
-static void NAME(factorial_statistics)(const factorial_block *b, factorial_room *room,
-                                       double power)
+/* Takes local steps on samples; returns whether they were stopped. */
+static int NAME(factorial_rows)(const factorial_run *run, const factorial_block *b,
+                                factorial_room *room)
 {
     const intptr_t N = b->n_samples, K = b->n_features, D = b->n_dimensions;
-    room->residual = room->n_samples = 0;
-    memset(room->second, 0, (size_t)(K * K) * sizeof(double));
-    memset(room->cross, 0, (size_t)(K * D) * sizeof(double));
-    for (intptr_t first = 0; first < N; first += ROWS_OF_SUM)
-        NAME(add_factorial_rows)(b, room, first,
-                                 N - first < ROWS_OF_SUM ? N - first : ROWS_OF_SUM, power);
-    for (intptr_t k = 0; k < K; k++)
-        for (intptr_t j = 0; j < k; j++)
-            room->second[j * K + k] = room->second[k * K + j];
+    const double power = run->powers[2];
+    const int is_warm = run->is_warm, cools = b->cooling > 1;
+    factorial_local *warm = &room->warm;
+    intptr_t more = 0;
+    NAME(product)(N, D, K, b->samples, D, room->panels, room->products);
+    const intptr_t n_sweeps = NAME(factorial_sweeps)(b, room, power, cools && !is_warm,
+                                                     is_warm ? b->nu : NULL, warm);
+    if (n_sweeps >= 0 && is_warm && cools)
+        more = NAME(factorial_restart)(b, room, power);
+    if (n_sweeps < 0 || more < 0)
+        return 1;
+    *room->n_sweeps += (double)(n_sweeps + more);
+    for (intptr_t i = 0; i < N; i++) {
+        b->row_bounds[i] = warm->bounds[i];
+        *room->bound += b->row_weight ? b->row_weight[i] * warm->bounds[i] : warm->bounds[i];
+    }
+    if (b->keeps_local)
+        memcpy(room->nu, warm->nu, (size_t)(N * K) * sizeof(REAL));
+    if (!run->only_bound)
+        NAME(add_factorial_rows)(b, room, run->powers[1]);
+    return 0;
+}
+
+/* Takes the local steps of section i; returns whether they were stopped. */
+LOOP int NAME(factorial_section)(const void *self, intptr_t i)
+{
+    const factorial_block *b = self;
+    const factorial_run *run = b->run;
+    const intptr_t N = b->n_samples, K = b->n_features, n = b->steps.n_sections;
+    const intptr_t n_parts = (N + ROWS_OF_SUM - 1) / ROWS_OF_SUM;
+    factorial_room room = run->room;
+    factorial_block own = *b;
+    divide_factorial_section(b, room.bound + i * b->steps.section_size, &room);
+    for (intptr_t part = n_parts * i / n; part < n_parts * (i + 1) / n; part++) {
+        const intptr_t first = part * ROWS_OF_SUM;
+        own.n_samples = N - first < ROWS_OF_SUM ? N - first : ROWS_OF_SUM;
+        own.samples = (const REAL *)b->samples + first * b->n_dimensions;
+        own.squares = b->squares + first;
+        own.row_weight = b->row_weight ? b->row_weight + first : NULL;
+        own.nu = (REAL *)b->nu + first * K;
+        own.row_bounds = b->row_bounds + first;
+        room.nu = (REAL *)run->room.nu + first * K;
+        if (NAME(factorial_rows)(run, &own, &room))
+            return 1;
+    }
+    return 0;
 }
 
 static int NAME(factorial_local_step)(void *self, const double *powers, int only_bound,
@@ -320,27 +371,21 @@ static int NAME(factorial_local_step)(void *self, const double *powers, int only
     factorial_run *run = self;
     factorial_block *b = run->block;
     factorial_room *room = &run->room;
-    factorial_local *warm = &room->warm;
-    const intptr_t N = b->n_samples;
-    const int is_warm = b->keeps_local && b->has_local, cools = b->cooling > 1;
-    const REAL *start = is_warm ? b->nu : NULL;
-    intptr_t n_sweeps, more = 0;
-    double total = 0;
+    const intptr_t K = b->n_features, n_sums = room->weighted - room->bound;
+    run->powers = powers;
+    run->only_bound = only_bound;
+    run->is_warm = b->keeps_local && b->has_local;
     NAME(factorial_tables)(b, room);
-    n_sweeps = NAME(factorial_sweeps)(b, room, powers[2], cools && !is_warm, start, warm);
-    if (n_sweeps >= 0 && is_warm && cools)
-        more = NAME(factorial_restart)(b, room, powers[2]);
-    if (n_sweeps < 0 || more < 0)
+    for (intptr_t i = 0; i < b->steps.n_sections; i++)
+        memset(room->bound + i * b->steps.section_size, 0, (size_t)n_sums * sizeof(double));
+    if (b->steps.share ? b->steps.share(b->steps.sharing) : NAME(factorial_section)(b, 0))
         return 1;
-    n_sweeps += more;
-    for (intptr_t i = 0; i < N; i++) {
-        b->row_bounds[i] = warm->bounds[i];
-        total += b->row_weight ? b->row_weight[i] * warm->bounds[i] : warm->bounds[i];
-    }
-    if (!only_bound)
-        NAME(factorial_statistics)(b, room, powers[1]);
-    b->iterations[run->n_begun++] = (double)n_sweeps / (double)N;
-    *bound = total;
+    add_sections(&b->steps, n_sums, room->bound);
+    for (intptr_t k = 0; k < K; k++)
+        for (intptr_t j = 0; j < k; j++)
+            room->second[j * K + k] = room->second[k * K + j];
+    b->iterations[run->n_begun++] = *room->n_sweeps / (double)b->n_samples;
+    *bound = *room->bound;
     return 0;
 }
 
@@ -366,7 +411,7 @@ static int NAME(factorial_global_step)(void *self, double power)
     memcpy(b->inclusion, room->next_inclusion, (size_t)K * sizeof(double));
     b->noise = room->next_noise;
     if (b->keeps_local) {
-        memcpy(b->nu, room->warm.nu, (size_t)(b->n_samples * K) * sizeof(REAL));
+        memcpy(b->nu, room->nu, (size_t)(b->n_samples * K) * sizeof(REAL));
         b->has_local = 1;
     }
     return ASCENT_DONE;
@@ -377,7 +422,8 @@ LOOP intptr_t NAME(factorial_ascent_size)(factorial_block *b)
 {
     factorial_room room;
     b->scratch = 0;
-    return divide_factorial_room(b, &room) - (double *)0;
+    const double *end = divide_factorial_room(b, &room);
+    return (end - (double *)0) + (b->steps.n_sections - 1) * (end - room.bound);
 }
 
 /* Takes steps of coordinate ascent.  Returns the status, see `mixture_ascent.h`. */
@@ -388,7 +434,8 @@ LOOP int NAME(factorial_ascent)(factorial_block *b)
     factorial_run run;
     run.block = b;
     run.n_begun = 0;
-    divide_factorial_room(b, &run.room);
+    b->run = &run;
+    b->steps.section_size = divide_factorial_room(b, &run.room) - run.room.bound;
     const int status = factorial_usual(b, &run.room, b->precision, b->weighted_means);
     if (status != ASCENT_DONE)
         return status;

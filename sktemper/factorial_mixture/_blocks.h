@@ -83,4 +83,5 @@ typedef struct {
     double *iterations;                  /* (n_steps,), mean sweeps over a sample */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
+    void *run;                           /* the ascent, for `factorial_section` */
 } factorial_block;

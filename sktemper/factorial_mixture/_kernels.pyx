@@ -131,8 +131,9 @@ def ascent(
     tuple state,
     floating[:, ::1] probabilities,
     double[::1] row_bounds,
+    Sections sections,
 ):
-    """Take several steps of coordinate ascent.
+    """Take several steps of coordinate ascent, with ``sections`` if threads share them.
 
     The struct ``factorial_block`` in ``_blocks.h`` describes the arguments, and `set_steps`
     the steps.  The call changes ``state``: the precision, weighted means, inclusion
@@ -152,7 +153,12 @@ def ascent(
     block.samples = &samples[0, 0]
     block.squares = &squares[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
-    set_steps(&block.steps, steps)
+    set_steps(&block.steps, steps, sections)
+    if sections is not None:
+        sections.block = &block
+        sections.function = (
+            SIMD.factorial_section_f32 if floating is float else SIMD.factorial_section_f64
+        )
     block.precision, block.weighted_means = &precision[0, 0], &weighted_means[0, 0]
     block.inclusion, block.noise = &inclusion[0], noise[0]
     block.nu = &probabilities[0, 0]
@@ -163,7 +169,7 @@ def ascent(
     with nogil:
         status = run_factorial_ascent(floating is float, &block)
     noise[0] = block.noise
-    return status, block.steps.n_done, block.steps.before, bool(block.has_local)
+    return *results_of(status, &block.steps), bool(block.has_local)
 
 
 def row_squares(const floating[:, :] rows, double[::1] out):

@@ -75,7 +75,7 @@ class FactorialAscent(KernelAscent):
         has_local, nu = self.local is not None, self.local
         if not has_local:
             nu = np.empty((len(self._values), model.n_components), dtype=model.dtype)
-        least = ROUNDING * variance, LEAST_INCLUSION
+        least, n_sections = (ROUNDING * variance, LEAST_INCLUSION), self.n_sections
         *results, has_local = _kernels.ascent(
             self._values,
             self.block.squares,
@@ -86,6 +86,7 @@ class FactorialAscent(KernelAscent):
             self._state,
             nu,
             self.row_bounds,
+            None if n_sections == 1 else _kernels.Sections(n_sections),
         )
         self.local = nu if has_local else None
         return results
@@ -412,6 +413,9 @@ class FactorialMixtureModel(FixedLogC, NaturalModel):
     def ascent(self, block, hyper, row_weight=None):
         n_rows, n_columns = block.values.shape
         return self.ascent_on(block, row_weight, n_rows, n_rows * n_columns)
+
+    def most_sections(self, n_rows):
+        return -(-n_rows // MOST_ROWS)
 
     def ascent_on(self, block, row_weight=None, n_rows=0, n_values=0):
         """Return an ascent, by default on any number of rows."""

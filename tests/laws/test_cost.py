@@ -26,9 +26,6 @@ MOST_FOR_ROWS, MOST_OF_PEER = 4.4, 5.0
 N_ROWS = int(os.environ.get("SKTEMPER_COST_ROWS", "40000"))
 #: Megabytes on top of the data, as `doc/start/limits.md` states them.
 MOST_MEMORY = 75
-#: Models whose fits exceed a limit, and by how much they may.  Figures are measured at
-#: 40,000 and 160,000 rows; the list may only get shorter.
-EXCEPTIONS = {"AnnealedFactorialMixture": 9.4}
 #: One of each model.
 DEFAULTS = {model.name.split(",")[0]: model for model in reversed(MODELS)}
 
@@ -50,7 +47,7 @@ def test_time_is_proportional_to_rows(name):
         )
         for part in (X[:N_ROWS], X)
     ]
-    assert seconds[1] <= EXCEPTIONS.get(name, MOST_FOR_ROWS) * seconds[0], seconds
+    assert seconds[1] <= MOST_FOR_ROWS * seconds[0], seconds
 
 
 @pytest.mark.parametrize("n_columns", [3, 30])
