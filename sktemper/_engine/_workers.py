@@ -110,6 +110,13 @@ class _Maps:
         found = self._results(_calls(task, shared, groups))
         return (result for _, result in found)
 
+    def _run(self, calls):
+        """Yield parts and results of calls; raise `Stopped` if `stop` is set."""
+        for part, call in calls:
+            if self.stop[0]:
+                raise Stopped
+            yield part, call()
+
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
 
@@ -178,7 +185,7 @@ class Workers(_Maps):
                     chunk = list(itertools.islice(calls, size))
                     if not chunk:
                         break
-                    pending.append(Task(functools.partial(self._run_calls, chunk)))
+                    pending.append(Task(functools.partial(list, self._run(chunk))))
                     self._pool.submit(pending[-1])
                 if not pending:
                     return
@@ -195,15 +202,6 @@ class Workers(_Maps):
         cancel(tasks)
         if not isinstance(error, KeyboardInterrupt):
             self.stop[0] = 0  # after Ctrl-C, `__exit__` resets it
-
-    def _run_calls(self, calls):
-        """Return the results of some calls; raise `Stopped` if `stop` is set."""
-        results = []
-        for part, call in calls:
-            if self.stop[0]:
-                raise Stopped
-            results.append((part, call()))
-        return results
 
     def begin(self, function):
         """Return the `Task` of a call that a thread runs meanwhile."""
@@ -274,11 +272,7 @@ class InlineWorkers(_Maps):
             with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
                 workers.run_whole(function)
 
-    def _results(self, calls):
-        for part, call in calls:
-            if self.stop[0]:
-                raise Stopped
-            yield part, call()
+    _results = _Maps._run
 
 
 # -- function calls that signals such as Ctrl-C do not interrupt -----------------------

@@ -80,16 +80,12 @@ static inline REAL NAME(polynomial)(int degree, const REAL *c, REAL x)
     return sum;
 }
 
-static inline REAL NAME(digamma_H)(REAL s)
-{
-    return NAME(polynomial)((int)(sizeof(NAME(H)) / sizeof(REAL)) - 1, NAME(H), s);
-}
-
 /* exp(digamma(x)) exp(shift), without a logarithm; `shift` is R of another x. */
 static inline REAL NAME(exp_digamma_one)(REAL x, REAL shift)
 {
     const NAME(digamma_parts) d = NAME(digamma_parts_of)(x);
-    return d.z * (1 + d.s * NAME(digamma_H)(d.s)) * NAME(exp)(shift - d.R);
+    const int degree = (int)(sizeof(NAME(H)) / sizeof(REAL)) - 1;
+    return d.z * (1 + d.s * NAME(polynomial)(degree, NAME(H), d.s)) * NAME(exp)(shift - d.R);
 }
 
 static inline REAL NAME(digamma_one)(REAL x)

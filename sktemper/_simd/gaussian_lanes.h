@@ -287,13 +287,11 @@ static inline void log_lanes(intptr_t d, const double *restrict a,
     for (intptr_t i = 0; i < d; i++) {
         const double *restrict root = a + element_place(i, i);
         for (intptr_t lane = 0; lane < LANES; lane++) {
-            const double product = products[lane] * root[lane];
-            uint64_t bits;
-            memcpy(&bits, &product, sizeof(bits));
+            const uint64_t bits = to_bits_f64(products[lane] * root[lane]);
             exponents[lane] += (double)(int64_t)(bits >> 52) - 1023;
             infinite[lane] += root[lane] * 0; /* NAN if the root is infinite */
-            bits = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x3ff0000000000000);
-            memcpy(products + lane, &bits, sizeof(bits));
+            products[lane] = from_bits_f64((bits & UINT64_C(0xfffffffffffff))
+                                           | UINT64_C(0x3ff0000000000000));
         }
     }
     for (intptr_t lane = 0; lane < LANES; lane++)

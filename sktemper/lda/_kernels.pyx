@@ -167,22 +167,6 @@ cdef intptr_t _cut(intptr_t n, intptr_t i, intptr_t n_sections, intptr_t togethe
     return min(n, n_wholes * i // n_sections * together)
 
 
-def _tokens_before(
-    const floating[::1] counts,
-    const intptr_t[::1] starts,
-    const unsigned char[::1] sampled,
-):
-    """Return the number of sampled tokens before each entry, and before the end."""
-    cdef intptr_t d, n, total = 0
-    cdef intptr_t[::1] before = np.empty(len(counts) + 1, dtype=np.intp)
-    for d in range(len(sampled)):
-        for n in range(starts[d], starts[d + 1]):
-            before[n] = total
-            total += <intptr_t>counts[n] if sampled[d] else 0
-    before[len(counts)] = total
-    return before.base
-
-
 cdef class _Phases:
     """The phases of the local step of a block, each shared by threads.
 
@@ -213,9 +197,10 @@ cdef class _Phases:
             most = MOST_LANE_PLACES // block.n_topics
         if forced & {"lanes", "chains"}:
             most = np.iinfo(np.intp).max if "lanes" in forced else -1
-        before = _tokens_before(counts, starts, sampled)
-        tokens = np.diff(before[starts])
         is_sampled = np.asarray(sampled).view(bool)
+        tokens = np.where(np.repeat(is_sampled, np.diff(starts)), counts, 0)
+        before = np.append(0, np.cumsum(tokens, dtype=np.intp))
+        tokens = np.diff(before[starts])
         chains = np.flatnonzero(is_sampled & (tokens > most))
         lanes = np.flatnonzero(is_sampled & (tokens <= most))
         lanes = lanes[np.argsort(tokens[lanes], kind="stable")]
