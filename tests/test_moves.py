@@ -32,6 +32,7 @@ from sktemper import (
     TemperedLDA,
 )
 from sktemper._engine import _workers
+from sktemper._engine._fit import _Fit
 from sktemper._engine._moves import _Trials
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.moves import BirthMoves, MoveSequence, Proposal, ReheatMoves, as_moves
@@ -404,22 +405,41 @@ def test_interrupted_moves_continue_with_the_same_bits(
     assert_same_fit(mixture.set_callbacks().fit(TOY), whole)
 
 
-def test_an_interrupted_proposal_leaves_the_last_move(whole):
-    class Interrupted(BirthMoves):
-        def propose(self, *arguments):
-            self.calls.append(0)
-            if len(self.calls) == 4:
-                raise KeyboardInterrupt
-            return super().propose(*arguments)
+class Interrupted(BirthMoves):
+    """Moves whose fourth proposal is interrupted."""
 
+    def __init__(self, n_moves):
+        super().__init__(n_moves)
+        self.calls = []
+
+    def propose(self, *arguments):
+        self.calls.append(0)
+        if len(self.calls) == 4:
+            raise KeyboardInterrupt
+        return super().propose(*arguments)
+
+
+def test_an_interrupted_proposal_leaves_the_last_move(whole):
     moves = Interrupted(n_moves=8)
-    moves.calls = []
     mixture = moving(warm_start=True, moves=moves)
     with pytest.raises(KeyboardInterrupt):
         mixture.fit(TOY)
     assert len(mixture.history_["move_kept"]) == 3
     mixture.set_params(moves=BirthMoves(n_moves=8))
     assert_same_fit(mixture.fit(TOY), whole)
+
+
+def test_moves_from_a_plain_fit_do_not_continue_those_of_an_earlier_policy(monkeypatch):
+    phases = BirthMoves(1), Interrupted(8)
+    mixture = moving(warm_start=True, moves=MoveSequence(phases))
+    with pytest.raises(KeyboardInterrupt):
+        mixture.fit(TOY)
+    compared = _Fit._plain_fits
+    monkeypatch.setattr(_Fit, "_plain_fits", lambda *a: (*compared(*a)[:2], np.inf, 0))
+    n_before = mixture.state_.moves.n_proposed
+    mixture.set_params(moves=MoveSequence([BirthMoves(1)] * 3)).fit(TOY)
+    assert mixture.plain_is_better_
+    assert mixture.state_.moves.n_proposed == n_before + 3
 
 
 def test_a_pickle_from_within_the_moves_continues_with_the_same_bits(whole):

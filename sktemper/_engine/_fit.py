@@ -522,7 +522,7 @@ class _Fit:
                 state.globals_, state.hyper = plain.parameters
                 state.local, state.plain_is_better = None, True
                 left = numbers_of_moves(run.policies.moves)
-                state.moves = state.moves._replace(left=left)
+                state.moves = state.moves._replace(left=left, spare=(), last_kept=0)
             on_commit()
 
         problem.workers.run_whole(commit)
