@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import fitted_model
+from fits import fitted_model, peak_of
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -109,6 +109,15 @@ def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type)
         mixture.fit(1e-3 * X)
     assert (np.diff(mixture.lower_bounds_) > -1e-8).all()
     assert len(mixture.lower_bounds_) > 5
+
+
+def test_gaps_of_independent_columns_need_no_memory_for_pairs():
+    X = np.random.default_rng(0).normal(size=(100, 600))
+    mixture = TemperedGaussianMixture(
+        3, covariance_type="diag", max_iter=2, tol=0.0, random_state=0
+    )
+    peak, _ = peak_of(mixture.fit, X)
+    assert peak_of(mixture.fit, np.where(X > 0, np.nan, X))[0] < 2 * peak
 
 
 @pytest.mark.every(5)

@@ -58,7 +58,7 @@ static double *divide_section(ascent_block *b, double *end)
         b->of_scales = room_for(&end, 5 * K);
     }
     if (b->freedom_of_scales || b->starts)
-        b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
+        b->total = room_for(&end, b->is_common * b->n_total);
     b->sums = room_for(&end, K * D);
     b->second = room_for(&end, b->n_matrices * b->stored);
     b->vector = room_for(&end, 2 * D);
@@ -70,10 +70,10 @@ static double *divide_section(ascent_block *b, double *end)
     }
     if (b->starts) {
         b->precisions = room_for(&end, b->n_matrices * b->n_factors);
-        b->completed = room_for(&end, ASCENT_ROWS * K * D);
-        b->covariances = room_for(&end, ASCENT_ROWS * K * b->most_pairs);
+        b->completed = room_for(&end, MOMENT_ROWS * K * D);
+        b->covariances = room_for(&end, MOMENT_ROWS * K * b->most_pairs);
         b->lanes = room_for(&end, 2 * triangle_entries(D) + 4 * vector_entries(D));
-        b->filled = room_for(&end, ASCENT_ROWS * D);
+        b->filled = room_for(&end, MOMENT_ROWS * D);
     }
     b->few_constants = room_for(&end, K);
     b->few = room_for(&end, K);
@@ -116,7 +116,7 @@ static double *divide_room(ascent_block *b)
     b->best = room_for(&end, COVARIANCE + b->entries);
     b->trial = room_for(&end, COVARIANCE + b->entries);
     if (!b->freedom_of_scales && !b->starts)
-        b->total = room_for(&end, 1 + D + D * (D + 1) / 2);
+        b->total = room_for(&end, b->is_common * b->n_total);
     b->new_weights = room_for(&end, 2 * K);
     b->new_components = room_for(&end, K * b->natural);
     b->logs = room_for(&end, 2 * K);

@@ -2,7 +2,7 @@
  * each component.  `_gaps.py` has the formulas.  Samples of the same number of gaps, which are
  * sorted, stand in GAP_LANES lanes, so that all lanes take the same way and the bits of a sample
  * do not depend on the others.  Arrays of samples have the shape (n_components, ASCENT_ROWS), and
- * completed samples have (n_components, n_features, ASCENT_ROWS). */
+ * completed samples have (n_components, n_features, MOMENT_ROWS). */
 #ifndef SKTEMPER_GAPS_H
 #define SKTEMPER_GAPS_H
 
@@ -57,7 +57,7 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
     double *a = b->lanes, *c = a + triangle_entries(D), *v = c + triangle_entries(D);
     double *inverse = v + vector_entries(D), *x = inverse + vector_entries(D);
     double *y = x + vector_entries(D), logs[GAP_LANES], squares[GAP_LANES] = {0};
-    double *shifts = b->completed + k * D * ASCENT_ROWS + at;
+    double *shifts = b->completed + k * D * MOMENT_ROWS + at;
     const intptr_t *gaps[GAP_LANES];
     for (intptr_t lane = 0; lane < GAP_LANES; lane++) { /* the last lanes repeat a sample */
         const intptr_t own = i + (lane < n ? lane : n - 1);
@@ -78,7 +78,7 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
         }
     solve_lanes(n_missing, n, b->only_bound, a, c, v, inverse, logs);
     for (intptr_t lane = 0; lane < n; lane++) {
-        double *covariance = b->covariances + (k * ASCENT_ROWS + at + lane) * b->most_pairs;
+        double *covariance = b->covariances + (k * MOMENT_ROWS + at + lane) * b->most_pairs;
         const double *draws = noise ? noise + b->order[i + lane] * D : 0;
         for (intptr_t j = 0; j < n_missing; j++) {
             double moved = -v[j * GAP_LANES + lane];
@@ -94,7 +94,7 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
     for (intptr_t d = 0; d < D; d++) {
         for (intptr_t lane = 0; lane < GAP_LANES; lane++)
             squares[lane] += y[d * GAP_LANES + lane] * y[d * GAP_LANES + lane];
-        memcpy(shifts + d * ASCENT_ROWS, x + d * GAP_LANES, (size_t)n * sizeof(double));
+        memcpy(shifts + d * MOMENT_ROWS, x + d * GAP_LANES, (size_t)n * sizeof(double));
     }
     for (intptr_t lane = 0; lane < n; lane++) {
         b->log_rates[k * ASCENT_ROWS + at + lane] = logs[lane];
@@ -116,7 +116,7 @@ static void complete_columns(const ascent_block *b, intptr_t k, intptr_t first, 
         const double mean = b->now.means[k * D + d], precision = b->precisions[k * D + d];
         const double log_precision = log(precision), width = sqrt(1 / precision);
         const double origin = b->origin[d];
-        double *restrict shifts = b->completed + (k * D + d) * ASCENT_ROWS;
+        double *restrict shifts = b->completed + (k * D + d) * MOMENT_ROWS;
         VECTORISE
         for (intptr_t i = 0; i < n; i++) {
             const double x = rows[b->order[first + i] * D + d];
@@ -159,13 +159,13 @@ static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, dou
     const intptr_t D = b->n_features, part = b->stored < D ? D : 1;
     for (intptr_t k = 0; k < b->n_components; k++) {
         const double *mean = b->now.means + k * D, *precision = b->precisions + k * b->step;
-        double *restrict y = b->completed + k * D * ASCENT_ROWS, *restrict weighted = b->filled;
+        double *restrict y = b->completed + k * D * MOMENT_ROWS, *restrict weighted = b->filled;
         double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
         double *second = b->is_common ? b->total + 1 + D : b->second + k * b->stored, *to = second;
         for (intptr_t i = 0; i < n; i++) {
             const intptr_t *gap = b->columns + b->starts[first + i], *before = gap;
             const intptr_t *end = b->columns + b->starts[first + i + 1];
-            const double *covariance = b->covariances + (k * ASCENT_ROWS + i) * b->most_pairs;
+            const double *covariance = b->covariances + (k * MOMENT_ROWS + i) * b->most_pairs;
             shares[i] *= power * (b->row_weight ? b->row_weight[b->order[first + i]] : 1);
             b->counts[k] += shares[i];
             for (; gap < end && !b->is_full; gap++)
@@ -178,20 +178,20 @@ static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, dou
             double sum = 0;
             VECTORISE_REDUCTION(+ : sum)
             for (intptr_t i = 0; i < n; i++) {
-                y[d * ASCENT_ROWS + i] += mean[d];
-                weighted[d * ASCENT_ROWS + i] = shares[i] * y[d * ASCENT_ROWS + i];
-                sum += weighted[d * ASCENT_ROWS + i];
+                y[d * MOMENT_ROWS + i] += mean[d];
+                weighted[d * MOMENT_ROWS + i] = shares[i] * y[d * MOMENT_ROWS + i];
+                sum += weighted[d * MOMENT_ROWS + i];
             }
             b->sums[k * D + d] += sum;
             for (intptr_t i = 0; rows && i < n; i++)
-                rows[b->order[first + i] * D + d] += weighted[d * ASCENT_ROWS + i];
+                rows[b->order[first + i] * D + d] += weighted[d * MOMENT_ROWS + i];
         }
         for (intptr_t d = 0; d < D; d++)
             for (intptr_t c = d; c < (b->is_full ? D : d + 1); c++) {
                 double sum = 0;
                 VECTORISE_REDUCTION(+ : sum)
                 for (intptr_t i = 0; i < n; i++)
-                    sum += weighted[d * ASCENT_ROWS + i] * y[c * ASCENT_ROWS + i];
+                    sum += weighted[d * MOMENT_ROWS + i] * y[c * MOMENT_ROWS + i];
                 *to += sum / (double)part;
                 to += part == 1;
             }

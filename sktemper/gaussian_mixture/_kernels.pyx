@@ -170,6 +170,7 @@ cdef take_scratch(ascent_block *block, intptr_t n_sections=1, tuple gaps=None):
     if gaps is not None:
         order, starts, columns, block.most_pairs = gaps
         block.order, block.starts, block.columns = &order[0], &starts[0], &columns[0]
+        block.most_pairs *= block.kind & 1  # independent columns have no pairs
     block.steps.n_sections = n_sections
     size = SIMD.gaussian_ascent_size_f64(block)
     cdef double[::1] scratch = aligned(np.empty, size, np.float64)
