@@ -122,11 +122,11 @@ class Policies(NamedTuple):
 
         With these rates the step stays in the domain.
         """
-        rates = self.gradient_noise.guarded(rate, largest_rate)
-        checks = self.gradient_noise, "guarded rate"
+        noise = self.gradient_noise
+        rates = noise.guarded(rate, largest_rate)
         if np.ndim(rates) == 0:
-            return as_number(rates, *checks, 0.0, 1.0)
-        rates = as_numbers(rates, *checks, len(rates), 0.0, 1.0)
+            return as_number(rates, noise, "guarded rate", 0.0, 1.0)
+        rates = as_numbers(rates, noise, "guarded rates", len(rates), 0.0, 1.0)
         return rate if (rates == rate).all() else rates
 
 
