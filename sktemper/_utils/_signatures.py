@@ -91,7 +91,10 @@ def completed(others: Mapping) -> Callable[[Constructor], Constructor]:
             if len(named) < len(arguments) or not (
                 given.keys() <= defaults.keys() - named.keys()
             ):
-                signature.bind(self, *arguments, **given)  # raises a TypeError
+                try:
+                    signature.bind(self, *arguments, **given)
+                except TypeError as error:
+                    raise TypeError(f"{written.__qualname__}() {error}") from None
             vars(self).update(defaults | named | given)
 
         __init__.__signature__ = signature
