@@ -92,8 +92,8 @@ def _exchange(cls, mixin, name, slots, constraints, types=None):
     """Replace a parameter of an estimator by those of a mixin.
 
     The estimator gets their slots and constraints, but entries that it declares itself
-    take precedence.  If its constructor has ``**parameters``, these become the
-    parameters of the next class, and those of a `TypedDict`.
+    take precedence.  If its constructor has ``**parameters`` and no body, these become
+    the parameters of the next class, and those of a `TypedDict`.
     """
     if not hasattr(cls, "_slots"):  # a mixin for estimators
         return
@@ -102,7 +102,8 @@ def _exchange(cls, mixin, name, slots, constraints, types=None):
         **constraints,
         **_without(cls._parameter_constraints, name),
     }
-    if mixin in cls.__bases__ and "parameters" in signature(cls.__init__).parameters:
+    is_open = "parameters" in signature(cls.__init__).parameters
+    if mixin in cls.__bases__ and is_open and not cls.__init__.__code__.co_names:
         others = _without(parameters_of(super(mixin, cls).__init__), name)
         others |= {} if types is None else typed_parameters(types, mixin)
         cls.__init__ = completed(others)(cls.__init__)

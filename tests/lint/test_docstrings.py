@@ -15,6 +15,7 @@ from sources import PACKAGE, objects, sources
 import sktemper
 from sktemper._utils._docstrings import entries, references, sections
 from sktemper._utils._signatures import GROUPS
+from sktemper.base import AnnealedMixin
 
 ESTIMATORS = {
     name: cls
@@ -151,6 +152,18 @@ def test_completed_constructors_refuse_other_parameters(wrong):
         sktemper.AnnealedLDA(3, **wrong)
     with pytest.raises(TypeError, match="positional"):
         sktemper.AnnealedLDA(3, None)
+
+
+class Doubled(AnnealedMixin, sktemper.TemperedLDA):
+    """A topic model of a user, whose constructor is not completed."""
+
+    def __init__(self, n_components=4, **parameters):
+        super().__init__(n_components, **parameters)
+        self.double = 2 * n_components
+
+
+def test_the_constructor_of_a_user_runs():
+    assert Doubled(3, max_iter=7).double == 6
 
 
 # -- parameters and attributes ---------------------------------------------------------
