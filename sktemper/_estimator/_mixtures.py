@@ -17,7 +17,7 @@ from .._utils._results import copy_fit, new_estimator
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from .._utils._validation import check_prior, check_unmasked
 from ..model import LocalStep, Request
-from ..moves import NoMoves
+from ..moves import Moves, NoMoves
 from ._choices import choices_of
 from ._data_checks import rows_repeat
 from ._end_of_fit import has_converged
@@ -25,6 +25,7 @@ from ._estimator import Estimator, TemperedEstimator
 from ._problems import check_rows, tempered_fits, weights_of_rows
 from ._streams import alarms, clear_memory, renewals, stream_history
 
+ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
 #: Largest number of samples that numpy can draw.

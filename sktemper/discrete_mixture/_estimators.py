@@ -19,6 +19,7 @@ from .._estimator._counts import (
 from .._estimator._data_checks import check_columns
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import (
+    ChosenMoves,
     MixtureMixin,
     active_components,
     check_enough_samples,
@@ -37,12 +38,9 @@ from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Statistic
 from .._utils._validation import check_counts, check_numbers
 from .._utils._words import TopWordsMixin, WordRanks
-from ..moves import Moves
 from ..noise import GradientNoise
 from ..tempering import Tempering
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
-
-ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
 
 
 class DiscreteMixtureParameters(Streaming, total=False):

@@ -22,7 +22,7 @@ from .._estimator._data_checks import (
 )
 from .._estimator._end_of_fit import log
 from .._estimator._estimator import TemperedEstimator
-from .._estimator._mixtures import MixtureMixin, check_enough_samples
+from .._estimator._mixtures import ChosenMoves, MixtureMixin, check_enough_samples
 from .._estimator._problems import validated_weight
 from .._estimator._variants import AnnealedMixin, SVIPlusMixin, training_constructor
 from .._families._births import USED
@@ -38,7 +38,6 @@ from .._utils._notices import warn, warn_once
 from .._utils._results import results_of_validation
 from .._utils._typing import ArrayLike, Float, Int, Statistic
 from .._utils._validation import check_numbers, check_values
-from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
@@ -59,7 +58,6 @@ ChosenType = Literal["low_rank"] | CovarianceName
 CovarianceType = Literal["auto"] | ChosenType
 WeightPrior = Literal["dirichlet_process", "dirichlet_distribution"]
 Start = Literal["kmeans", "k-means++", "random", "random_from_data"]
-ChosenMoves = Moves | Literal["birth", "split_merge", "all"] | None
 
 
 def model_of(make, settings, n_features, dtype, others):
