@@ -73,8 +73,6 @@ def threads_for(n_threads, model, data):
     n_threads : int
         1 if a local step of a block has fewer than `TERMS_ALONE` multiplications.
     """
-    if n_threads == 1:
-        return 1
     n_values = min(model.block_size, len(data)) * data.values_per_row
     return 1 if n_values * model.products_per_value < TERMS_ALONE else n_threads
 

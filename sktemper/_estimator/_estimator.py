@@ -24,7 +24,7 @@ from .._engine._stream import remember, run_stream
 from .._utils._cache import twin
 from .._utils._constraints import NOT_NEGATIVE, SHARE, Interval, StrOptions, WholeNumber
 from .._utils._docstrings import complete_docstrings
-from .._utils._policy import Slot, link_to_documentation, set_params
+from .._utils._policy import Slot, link_to_documentation, parameter_names, set_params
 from .._utils._results import copy_fit, install_results, new_estimator
 from .._utils._sklearn import CallbackSupportMixin, with_callbacks
 from .._utils._tasks import one_blas_thread
@@ -149,6 +149,7 @@ class TemperedEstimator(
     """Names of the features, if the data had column names."""
 
     set_params = set_params
+    _get_param_names = parameter_names
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -221,12 +222,6 @@ class TemperedEstimator(
         """Return the `Settings` of a model: the parameters, as a fit resolves them."""
         # a subclass may pass constants for parameters that its constructor lacks
         return _problems.Settings(**vars(self) | self._fixed())
-
-    @classmethod
-    @functools.cache
-    def _get_param_names(cls):
-        # cached, because scikit-learn reads the signature in each `partial_fit`
-        return super()._get_param_names()
 
     #: Attributes of a fit that validation reads.
     _validated = ("n_features_in_", "feature_names_in_")

@@ -30,14 +30,9 @@ def copied_rows(X, rows):
     columns = np.empty(starts[len(rows)], dtype=X.indices.dtype)
     values = np.empty(starts[len(rows)], dtype=X.data.dtype)
     for whole, part in (X.indices, columns), (X.data, values):
-        copy_rows(
-            X.indptr, rows, starts, bytes_of(whole), bytes_of(part), part.itemsize
-        )
+        own = whole.view(np.uint8), part.view(np.uint8)
+        copy_rows(X.indptr, rows, starts, *own, part.itemsize)
     return starts, columns, values
-
-
-def bytes_of(array):
-    return array.view(np.uint8)
 
 
 def lengths_of_rows(

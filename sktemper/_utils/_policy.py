@@ -125,6 +125,11 @@ def _fill_slot(owner, name, parameters):
     setattr(owner, name, policy)
 
 
+#: Method of scikit-learn, cached because scikit-learn reads the signature at each
+#: validation, and each call of `partial_fit` validates.
+parameter_names = classmethod(functools.cache(BaseEstimator._get_param_names.__func__))
+
+
 def link_to_documentation(cls):
     """Let the HTML representation of a class's objects link to its page."""
     cls._doc_link_module = "sktemper"
@@ -142,12 +147,7 @@ class Policy(BaseEstimator):
     #: Names of the capabilities that a model must have.
     requires = ()
 
-    @classmethod
-    @functools.cache
-    def _get_param_names(cls):
-        # Cached, because scikit-learn reads the signature at each validation, and each
-        # call of `partial_fit` validates.
-        return super()._get_param_names()
+    _get_param_names = parameter_names
 
     @classmethod
     @functools.cache
