@@ -10,7 +10,7 @@
 
 /* Rows whose integrals are computed together; the logarithm of a negligible share; and a number
  * far from overflow. */
-#define ROWS (SIMD_BYTES / 4)
+#define ROWS (SIMD_BYTES / 2)
 #define NO_TERM -21.0
 #define LARGE 1e140
 /* Below this |s|, a series of exp(s) - 1 - s is used. */
@@ -144,13 +144,16 @@ LOOP int NAME(log_integrals)(intptr_t n_rows, intptr_t n_factors, intptr_t strid
                              const double *law, const double *squares,
                              const volatile int *stop, double *logs)
 {
-    const double scale[4] = {0, law[1], 0, law[3]};
-    double constant[ROWS], found[ROWS];
-    NAME(integrals)(scale, 0, 0, squares, constant);
+    const double half = law[1], z = half + 7;
+    /* log Gamma(half) + half - half log(half), by Stirling's series after seven steps */
+    const double constant = half * NAME(log_1p)(7 / half) + 6.5 * log(z) - 7
+                            + 0.91893853320467274178 + NAME(stirling)(1 / z)
+                            - log(NAME(seven_steps)(half));
+    double found[ROWS];
     for (intptr_t i = 0; i < n_rows && !*stop; i++) {
         if (i % ROWS == 0)
             NAME(integrals)(law, n_factors, stride, squares + i, found);
-        logs[i] = found[i % ROWS] - constant[0];
+        logs[i] = found[i % ROWS] - constant;
     }
     return *stop ? -1 : 0;
 }

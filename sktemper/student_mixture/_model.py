@@ -433,11 +433,11 @@ def log_predictive(family, block, tables, freedom):
     nu = np.broadcast_to(usual.freedom, usual.precision.shape)
     logs = np.empty((len(block), len(nu)))
     logs[:] = law.log_student(nu, usual.log_determinants, np.ones(len(nu)))
-    # the rows, or their distances from components, in columns that are padded by zeros
+    # the rows, or their distances from components, in columns padded by zeros, see `_loops.h`
     values = block - family.origin
     if not law.is_product:
         values = family.squares(block, tables) / (law.width * nu)
-    columns = np.zeros((values.shape[1], special.padded(len(block), np.float32)))
+    columns = np.zeros((values.shape[1], special.padded(len(block), np.float16)))
     columns[:, : len(block)] = values.T
     out = np.empty(len(block))
     given = zip(0.5 * freedom, law.exponent(nu), usual.precision, strict=True)
