@@ -13,15 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from .._contract import tenth_of_rows
-from .._families import _critical
-from .._families._counts import (
-    MOST_DRAWN,
-    CategoricalFamily,
-    MultinomialFamily,
-    log_predictive_of_counts,
-    log_rising,
-    mean_log_power_sums,
-)
+from .._families import _counts, _critical
 from .._families._dirichlet import log_draws
 from .._families._family import dense
 from .._families._wide_mixture import WideMixtureModel
@@ -53,7 +45,7 @@ def auto_feature_prior(X, n_components, sample_weight=None):
     The pairs of a row are weighted by its number of tokens.  The concentration is 0.1
     if no row has two tokens, or if some counts are fractions.
     """
-    X = MultinomialFamily(X.shape[1]).block(X)
+    X = _counts.MultinomialFamily(X.shape[1]).block(X)
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     tokens = np.asarray(X.sum(axis=1)).ravel()
     has_pairs = (tokens >= 2.0) & (weight > 0.0)
@@ -110,20 +102,20 @@ def _draws(prior, b):
         Concentrations of a Dirichlet distribution, or of Beta distributions.
     b : ndarray of shape (n_temperatures,)
     """
-    if len(prior) <= MOST_DRAWN:
+    if len(prior) <= _counts.MOST_DRAWN:
         return lambda random: _log_power_sums(log_draws(prior, random), b)
 
     def draw_each(random, prior):
         logs = log_draws(prior, random)  # probabilities are not tiny here
         return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
 
-    n_drawn, concentration = MOST_DRAWN, prior.flat[0]
+    n_drawn, concentration = _counts.MOST_DRAWN, prior.flat[0]
     ratio = len(prior) / n_drawn
     if prior.ndim == 1:
         drawn = np.full(n_drawn, ratio * concentration)
-        factors = log_rising(concentration, b) - log_rising(drawn[0], b)
+        factors = _counts.log_rising(concentration, b) - _counts.log_rising(drawn[0], b)
         return lambda random: draw_each(random, drawn) + factors + np.log(ratio)
-    exact = mean_log_power_sums(b, concentration)
+    exact = _counts.mean_log_power_sums(b, concentration)
 
     def draw_features(random):
         # The deviation from the exact mean is scaled to that of a mean over all
@@ -379,7 +371,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
         return tenth_of_rows(total, 20 * self.n_components, 5000)
 
 
-class BernoulliFamily(CategoricalFamily):
+class BernoulliFamily(_counts.CategoricalFamily):
     """Binary features: 1 for values above a threshold, else 0; NaN is missing."""
 
     def __init__(self, n_features, threshold=0.0):
@@ -407,7 +399,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
     block_size = 4096
 
     def __init__(self, n_components, n_features, *, feature_prior="auto", **others):
-        family = MultinomialFamily(n_features)
+        family = _counts.MultinomialFamily(n_features)
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
 
@@ -443,7 +435,9 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
             wide.select(wide.columns) + 1.0
         )
         concentration = wide.select(block.columns) + 1.0
-        return log_predictive_of_counts(concentration, totals[:, 0], block.moments)
+        return _counts.log_predictive_of_counts(
+            concentration, totals[:, 0], block.moments
+        )
 
 
 class BernoulliMixtureModel(_DiscreteMixtureModel):

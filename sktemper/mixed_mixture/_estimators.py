@@ -58,15 +58,7 @@ from ..model import ConjugateModel
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..tempering import Tempering
-from ._columns import (
-    WITH_CATEGORIES,
-    WITH_INTERVALS,
-    by_column_index,
-    chosen_kinds,
-    declared_kinds,
-    describe,
-    row_numbers,
-)
+from . import _columns
 from ._dependence import shares_and_residuals, sums_of_residuals
 from ._model import MixedMixtureModel
 
@@ -267,7 +259,7 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
         X = _checked_table(self, X, reset)
         coded = None
         if not reset and is_frame(X) and X.shape[0] == 1:
-            coded = row_numbers(X, self.columns_)
+            coded = _columns.row_numbers(X, self.columns_)
         if coded is None:
             values = list(column_values(X))
             if reset:
@@ -488,12 +480,12 @@ def _described(mixture, values, names, n_rows):
         for one in values
     ]
     values = [one.compressed() for one in values]
-    kinds = declared_kinds(mixture.kinds, names, len(values))
+    kinds = _columns.declared_kinds(mixture.kinds, names, len(values))
     given = mixture.categories or {}
-    categories = by_column_index(given, names, len(values), "categories")
-    kinds = chosen_kinds(values, kinds, categories)
+    categories = _columns.by_column_index(given, names, len(values), "categories")
+    kinds = _columns.chosen_kinds(values, kinds, categories)
     columns = tuple(
-        describe(one, kind, categories.get(number), mixture.n_bins)
+        _columns.describe(one, kind, categories.get(number), mixture.n_bins)
         for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
     )
     faults = _faults(columns, values, faults, n_rows)
@@ -602,7 +594,7 @@ def _option(column, own, shares, statistic, more, is_number):
     Intervals, and options that are numbers, have means and medians.
     """
     shares = tiled_matmul(shares, _means(column, own))
-    is_interval = column.kind in WITH_INTERVALS
+    is_interval = column.kind in _columns.WITH_INTERVALS
     values = column.option_scores
     has_mean = is_interval or (is_number and (statistic or len(values) > 2))
     if has_mean and statistic in ("mean", None):
@@ -714,7 +706,7 @@ def _faults(columns, values, faults, n_rows):
     most = max(MANY_OPTIONS, n_rows / 2)
     for column, one, fault in zip(columns, values, faults, strict=True):
         n_values = len(one.entries)
-        is_option = not one.is_numeric or column.kind in WITH_CATEGORIES
+        is_option = not one.is_numeric or column.kind in _columns.WITH_CATEGORIES
         if n_values == 0:
             fault = EMPTY
         elif is_option and n_values > most:
@@ -726,7 +718,7 @@ def _faults(columns, values, faults, n_rows):
 
 def _check_own(columns):
     for number, column in enumerate(columns):
-        is_coded = column.kind in WITH_CATEGORIES
+        is_coded = column.kind in _columns.WITH_CATEGORIES
         if is_coded and column.categories and not column.has_own_values:
             raise ValueError(
                 f"Column {number} of X has the categories {column.categories[:3]}, "
