@@ -199,19 +199,6 @@ LOOP int NAME(mixture_local_step)(mixture_block *block)
 /* Exponents above this number would multiply the rounding errors of products. */
 #define LARGEST_EXPONENT 1e6
 
-/* logs[lane] = log densities of a panel under component k, given the distances. */
-static inline void NAME(student_logs)(const predictive_block *block, intptr_t k,
-                                      const REAL *restrict distances,
-                                      double *restrict logs)
-{
-    const double constant = block->mixture.constants[k], exponent = block->exponents[k];
-    const double scale = block->scales[k];
-    VECTORISE
-    for (intptr_t lane = 0; lane < LANES; lane++)
-        logs[lane] =
-            constant - exponent * NAME(log_1p)(scale * (double)distances[lane]);
-}
-
 /* logs[lane] = log densities of a panel under component k, whose density is a product over the
  * features.  To save logarithms, mantissas are multiplied, and exponents are added. */
 static inline void NAME(product_logs)(const predictive_block *block, intptr_t k,
@@ -312,8 +299,13 @@ LOOP int NAME(mixture_predictive)(predictive_block *predictive)
         } else {
             if (NAME(densities)(block, shifts, x, z, distances))
                 return -1;
-            for (intptr_t k = 0; k < K; k++)
-                NAME(student_logs)(predictive, k, distances + k * LANES, logs + k * LANES);
+            for (intptr_t k = 0; k < K; k++) {
+                const double constant = block->constants[k], scale = predictive->scales[k];
+                const double exponent = predictive->exponents[k];
+                VECTORISE
+                for (intptr_t i = k * LANES; i < (k + 1) * LANES; i++)
+                    logs[i] = constant - exponent * NAME(log_1p)(scale * (double)distances[i]);
+            }
         }
         NAME(log_sums)(K, logs, scores);
         memcpy(block->scores + first, scores, (size_t)width * sizeof(double));

@@ -32,10 +32,7 @@ from .._estimator._data_checks import (
 from .._estimator._estimator import TemperedEstimator
 from .._estimator._mixtures import MixtureMixin, check_enough_samples, model_of
 from .._estimator._problems import Validation, validated_weight, workers_for
-from .._estimator._variants import (
-    AnnealedMixin,
-    training_constructor,
-)
+from .._estimator._variants import AnnealedMixin, training_constructor
 from .._families._dirichlet import CONCENTRATION
 from .._families._mixture import drawn_components
 from .._utils._arguments import check_statistic
