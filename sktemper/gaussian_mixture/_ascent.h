@@ -55,7 +55,7 @@ static double *divide_section(ascent_block *b, double *end)
     b->scaled = b->counts = room_for(&end, K);
     if (b->freedom_of_scales) {
         b->scaled = room_for(&end, K);
-        b->of_scales = room_for(&end, 5 * K);
+        b->of_scales = room_for(&end, 4 * K);
     }
     if (b->freedom_of_scales || b->starts)
         b->total = room_for(&end, b->is_common * b->n_total);
@@ -134,10 +134,8 @@ static double *divide_room(ascent_block *b)
     b->used = room_for(&end, K);
     b->means = room_for(&end, K * D);
     b->triangles = room_for(&end, K * b->n_factors);
-    if (b->freedom_of_scales) {
-        b->learned_scales = room_for(&end, K);
-        b->is_settled = room_for(&end, K);
-    }
+    b->learned_scales = room_for(&end, K);
+    b->is_settled = room_for(&end, K);
     return divide_section(b, end);
 }
 
@@ -796,8 +794,9 @@ static void learn_in_step(void *self)
     ascent_block *b = self;
     update_hyper(b, 1);
     for (intptr_t k = 0; b->learned & LEARNS_SCALES && k < b->n_components; k++) {
-        const double freedom = b->freedom_of_scales[k];
-        const double best = learned_freedom(freedom, b->of_scales + 5 * k, b->steps.scale);
+        const double freedom = b->freedom_of_scales[k], *of_scales = b->of_scales + 4 * k;
+        const double best = b->steps.scale * b->counts[k] > USED_ROWS
+                                ? learned_freedom(freedom, of_scales, b->steps.scale) : freedom;
         b->learned_scales[k] = best;
         b->is_settled[k] = 2 * fabs(log(best / freedom)) < log(SCALE_NEWTON_FACTOR);
     }

@@ -72,50 +72,43 @@ static double scaled_constant(double freedom, double D)
     return log_gamma_constant(freedom) + ascent_log_gamma(0.5 * (freedom + D));
 }
 
-/* Adds the sums of n samples to `of_scales`, see `sums_of_scales`; factors are those of the
- * samples.  Components whose last step was short do not need the rises of neighbours. */
+/* Adds the sums of n samples to `of_scales`, see `sums_of_scales`, beside counts; factors are
+ * those of the samples.  After a short step, the rises of neighbours are not needed. */
 static void add_scales(const ascent_block *b, intptr_t n, const double *restrict factors)
 {
     const double D = (double)b->n_features;
     for (intptr_t k = 0; k < b->n_components; k++) {
         const double freedom = b->freedom_of_scales[k], half = 0.5 * freedom;
         const double shape = half + 0.5 * D, arguments[2] = {half, shape};
-        const double less = fmax(freedom / 2, LEAST_SCALED);
-        const double more = fmin(freedom * 2, MOST_SCALED);
+        const double others[2] = {fmax(freedom / 2, LEAST_SCALED),
+                                  fmin(freedom * 2, MOST_SCALED)};
         const double *restrict squares = b->squares + k * ASCENT_ROWS;
         const double *restrict shares = b->scaled_shares + k * ASCENT_ROWS;
         const double *restrict logs = b->log_rates + k * ASCENT_ROWS; /* of all powers 1 */
-        double *of_scales = b->of_scales + 5 * k;
-        double bends[2], count = 0, slope = 0, bend = 0, fall = 0, rise = 0;
+        double *of_scales = b->of_scales + 4 * k, bends[2], slope = 0, bend = 0;
         trigamma_f64(2, arguments, bends);
         const double slopes = log(half) + 1 - digamma_one_f64(half) + digamma_one_f64(shape);
-        VECTORISE_REDUCTION(+ : count, slope, bend)
+        VECTORISE_REDUCTION(+ : slope, bend)
         for (intptr_t i = 0; i < n; i++) {
             const double share = shares[i] * factors[i], rate = half + 0.5 * squares[i];
             const double inverse = 1 / rate;
-            count += share;
             slope += share * (slopes - logs[i] - shape * inverse);
             bend += share * (1 / half - bends[0] + bends[1]
                              - (2 * rate - shape) * (inverse * inverse));
         }
-        of_scales[0] += count;
-        of_scales[1] += slope;
-        of_scales[2] += bend;
-        if (b->is_settled[k])
-            continue;
-        const double own = scaled_constant(freedom, D);
-        const double below = scaled_constant(less, D) - own;
-        const double above = scaled_constant(more, D) - own;
-        VECTORISE_REDUCTION(+ : fall, rise)
-        for (intptr_t i = 0; i < n; i++) {
-            const double share = shares[i] * factors[i], known = shape * logs[i];
-            fall += share * (below + known
-                             - 0.5 * (less + D) * log_f64(0.5 * (less + squares[i])));
-            rise += share * (above + known
-                             - 0.5 * (more + D) * log_f64(0.5 * (more + squares[i])));
+        of_scales[0] += slope;
+        of_scales[1] += bend;
+        for (int j = 0; j < 2 && !b->is_settled[k]; j++) {
+            const double other = others[j], other_shape = 0.5 * (other + D);
+            const double constant = scaled_constant(other, D) - scaled_constant(freedom, D);
+            double rise = 0;
+            VECTORISE_REDUCTION(+ : rise)
+            for (intptr_t i = 0; i < n; i++)
+                rise += shares[i] * factors[i]
+                        * (constant + shape * logs[i]
+                           - other_shape * log_f64(0.5 * (other + squares[i])));
+            of_scales[2 + j] += rise;
         }
-        of_scales[3] += fall;
-        of_scales[4] += rise;
     }
 }
 
@@ -123,15 +116,15 @@ static void add_scales(const ascent_block *b, intptr_t n, const double *restrict
 static double learned_freedom(double freedom, const double *of_scales, double scale)
 {
     const double half = 0.5 * freedom, most_step = log(SCALE_NEWTON_FACTOR);
-    const double slope = half * scale * of_scales[1];
-    const double bend = half * half * scale * of_scales[2] + slope;
+    const double slope = half * scale * of_scales[0];
+    const double bend = half * half * scale * of_scales[1] + slope;
     const double low = log(LEAST_SCALED / freedom), high = log(MOST_SCALED / freedom);
     double step = bend < 0 ? -slope / bend : slope > 0 ? most_step : -most_step;
     step = fmin(fmax(step, fmax(low, -most_step)), fmin(high, most_step));
     const double candidates[3] = {freedom * exp(step), fmax(freedom / 2, LEAST_SCALED),
                                   fmin(freedom * 2, MOST_SCALED)};
-    const double rises[3] = {step * (slope + 0.5 * bend * step), scale * of_scales[3],
-                             scale * of_scales[4]};
+    const double rises[3] = {step * (slope + 0.5 * bend * step), scale * of_scales[2],
+                             scale * of_scales[3]};
     double best = freedom, rise = 0;
     for (int i = 0; i < 3; i++)
         if (rises[i] > rise
@@ -139,5 +132,5 @@ static double learned_freedom(double freedom, const double *of_scales, double sc
             rise = rises[i];
             best = candidates[i];
         }
-    return scale * of_scales[0] > USED_ROWS ? best : freedom;
+    return best;
 }
