@@ -1000,11 +1000,7 @@ static int NAME(share_scaled)(const ascent_block *b, intptr_t first, intptr_t n)
     for (intptr_t k = 0; k < K; k++) {
         const double *restrict own = b->scaled_shares + k * ASCENT_ROWS;
         const double *restrict scales = b->scales + k * ASCENT_ROWS;
-        double count = 0;
-        VECTORISE_REDUCTION(+ : count)
-        for (intptr_t i = 0; i < n; i++)
-            count += own[i] * factors[i];
-        b->counts[k] += count;
+        b->counts[k] += weighted_sum_f64(n, own, factors);
         for (intptr_t i = 0; i < n; i++)
             shares[i * K + k] = (REAL)(own[i] * scales[i]);
     }
