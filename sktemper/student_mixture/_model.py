@@ -433,7 +433,6 @@ def log_predictive(family, block, tables, freedom):
     nu = np.broadcast_to(usual.freedom, usual.precision.shape)
     logs = np.empty((len(block), len(nu)))
     logs[:] = law.log_student(nu, usual.log_determinants, np.ones(len(nu)))
-    # rows, or their distances from components, in padded columns, see `_loops.h`
     values = block - family.origin
     if not law.is_product:
         values = family.squares(block, tables) / (law.width * nu)
