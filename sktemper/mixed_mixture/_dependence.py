@@ -10,6 +10,7 @@ import numpy as np
 from .._families._family import dense
 from .._utils._budgets import VALUES_AT_ONCE, slices
 from .._utils._linalg import tiled_matmul
+from .._utils._validation import ROUNDING
 
 
 def _residuals(model, block, prepared):
@@ -45,7 +46,8 @@ def _correlations(sums):
     found = np.where(pairs, covariances / np.outer(widths, widths), np.eye(len(widths)))
     np.fill_diagonal(pairs, False)
     squares, by_chance = (found[pairs] ** 2).sum(), (1.0 / weights[pairs]).sum()
-    least = min(np.linalg.eigvalsh(found)[0], 0.0)  # negative because of gaps
+    # negative because of gaps, or of rounding
+    least = min(np.linalg.eigvalsh(found)[0] - ROUNDING, 0.0)
     found *= max(squares - by_chance, 0.0) / (squares or 1.0) / (1.0 - 2.0 * least)
     np.fill_diagonal(found, 1.0)
     return widths, found

@@ -84,6 +84,19 @@ def test_other_kinds_follow_in_their_units():
     assert (filled >= 0).all()
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight sums to")
+def test_a_gap_has_the_value_of_a_negative_copy_of_its_column():
+    """Weights as large as these make the correlations of copies 1 up to rounding."""
+    random = generator("gaps", "copies")
+    X = correlated(random, 300, 2)
+    X = np.hstack([X, -X])
+    rows = X[:20].copy()
+    rows[:, 0] = np.nan
+    mixture = AnnealedMixedMixture(1, kinds="gaussian", random_state=0)
+    filled = mixture.fit(X, sample_weight=np.full(300, 1e14)).impute(rows)
+    np.testing.assert_allclose(filled, X[:20], rtol=1e-6)
+
+
 def test_where_classes_tell_all_their_means_stay():
     """So do those of streams, of wide tables, and of columns of one value."""
     random = generator("gaps", "independent")
