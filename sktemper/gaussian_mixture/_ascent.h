@@ -70,8 +70,9 @@ static double *divide_section(ascent_block *b, double *end)
     }
     if (b->starts) {
         b->precisions = room_for(&end, b->n_matrices * b->n_factors);
+        b->gapped_rows = K * b->most_pairs > MANY_PAIRS ? 16 : MOMENT_ROWS;
         b->completed = room_for(&end, MOMENT_ROWS * K * D);
-        b->covariances = room_for(&end, MOMENT_ROWS * K * b->most_pairs);
+        b->covariances = room_for(&end, b->gapped_rows * K * b->most_pairs);
         b->lanes = room_for(&end, 2 * triangle_entries(D) + 4 * vector_entries(D));
         b->filled = room_for(&end, MOMENT_ROWS * D);
     }
@@ -1035,8 +1036,8 @@ LOOP int NAME(gaussian_ascent_section)(const void *self, intptr_t section)
     memset(b->bound, 0, (size_t)(b->vector - b->bound) * sizeof(double));
     if (b->starts)
         begin_gaps(b);
-    for (intptr_t first = begin; b->starts && first < end; first += MOMENT_ROWS)
-        if (gapped_step(b, first, end - first < MOMENT_ROWS ? end - first : MOMENT_ROWS))
+    for (intptr_t first = begin; b->starts && first < end; first += b->gapped_rows)
+        if (gapped_step(b, first, end - first < b->gapped_rows ? end - first : b->gapped_rows))
             return -1;
     if (b->starts)
         return 0;
@@ -1107,8 +1108,8 @@ LOOP int NAME(gaussian_gaps)(ascent_block *b, const double *shares, const double
     b->second = b->sums + K * D;
     b->total = b->second - 1 - D;
     begin_gaps(b);
-    for (intptr_t first = 0; first < size; first += MOMENT_ROWS) {
-        const intptr_t n = size - first < MOMENT_ROWS ? size - first : MOMENT_ROWS;
+    for (intptr_t first = 0; first < size; first += b->gapped_rows) {
+        const intptr_t n = size - first < b->gapped_rows ? size - first : b->gapped_rows;
         if (complete_samples(b, first, n, noise))
             return -1;
         for (intptr_t k = 0; k < K; k++)

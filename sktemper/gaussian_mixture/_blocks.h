@@ -64,6 +64,9 @@ typedef struct {
 
 /* Number of samples of a block of an ascent. */
 #define ASCENT_ROWS 512
+/* Number of covariances of gaps, given all components, above which fewer samples with gaps are
+ * completed at a time. */
+#define MANY_PAIRS 4096
 /* Initial degrees of freedom of learned priors minus their lower limit, and the range of this
  * difference.  At its upper end, all covariances are equal. */
 #define FREE_DEGREES 3.0
@@ -102,7 +105,7 @@ typedef struct {
     const double *added;                 /* `reg_covar` of each stored variance */
     int is_noisy;                        /* whether densities have this variance, too */
     const intptr_t *order, *starts, *columns; /* see `GappedRows.gaps`, or NULL; samples */
-    intptr_t most_pairs;                 /* with gaps are in float64 */
+    intptr_t most_pairs, gapped_rows;    /* with gaps are in float64 */
     double concentration;
     /* in and out */
     double *weights;                     /* (n_components,) or (n_components, 2) */

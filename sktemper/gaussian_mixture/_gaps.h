@@ -1,4 +1,4 @@
-/* Samples with gaps, in float64: MOMENT_ROWS of them at a time are completed given
+/* Samples with gaps, in float64: `gapped_rows` of them at a time are completed given
  * each component.  `_gaps.py` has the formulas.  Samples of the same number of gaps, which are
  * sorted, stand in GAP_LANES lanes, so that all lanes take the same way and the bits of a sample
  * do not depend on the others.  Arrays of samples have the shape (n_components, ASCENT_ROWS), and
@@ -78,7 +78,7 @@ static void complete_lanes(const ascent_block *b, intptr_t k, intptr_t i, intptr
         }
     solve_lanes(n_missing, n, b->only_bound, a, c, v, inverse, logs);
     for (intptr_t lane = 0; lane < n; lane++) {
-        double *covariance = b->covariances + (k * MOMENT_ROWS + at + lane) * b->most_pairs;
+        double *covariance = b->covariances + (k * b->gapped_rows + at + lane) * b->most_pairs;
         const double *draws = noise ? noise + b->order[i + lane] * D : 0;
         for (intptr_t j = 0; j < n_missing; j++) {
             double moved = -v[j * GAP_LANES + lane];
@@ -165,7 +165,7 @@ static void add_completed(const ascent_block *b, intptr_t first, intptr_t n, dou
         for (intptr_t i = 0; i < n; i++) {
             const intptr_t *gap = b->columns + b->starts[first + i], *before = gap;
             const intptr_t *end = b->columns + b->starts[first + i + 1];
-            const double *covariance = b->covariances + (k * MOMENT_ROWS + i) * b->most_pairs;
+            const double *covariance = b->covariances + (k * b->gapped_rows + i) * b->most_pairs;
             shares[i] *= power * (b->row_weight ? b->row_weight[b->order[first + i]] : 1);
             b->counts[k] += shares[i];
             for (; gap < end && !b->is_full; gap++)
