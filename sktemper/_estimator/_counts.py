@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from .._utils._linalg import canonical
 from .._utils._notices import warn_once
-from .._utils._validation import LARGEST_COUNT, NON_NEGATIVE, check_data
+from .._utils._validation import LARGEST_COUNT, NON_NEGATIVE, check_data, largest_count
 from ._choices import choices_of, choose
 
 #: Largest number of rows that are inspected.
@@ -101,8 +101,7 @@ ON_COUNTS = {
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
     X = check_data(estimator, X, ON_COUNTS, reset=reset, **NON_NEGATIVE)
-    counts = X.data if issparse(X) else X
-    if X.dtype.kind == "f" and float(counts.max(initial=0)) > LARGEST_COUNT:
+    if X.dtype.kind == "f" and largest_count(X) > LARGEST_COUNT:
         raise ValueError(
             f"{type(estimator).__name__} takes no counts above {LARGEST_COUNT:g}."
         )
@@ -115,7 +114,7 @@ def validate_training_counts(estimator, X, reset):
     Rows alone may have counts that are all too small.
     """
     X = estimator._validate(X, reset)
-    largest = float((X.data if issparse(X) else X).max(initial=0))
+    largest = largest_count(X)
     if 0 < largest < 1 / LARGEST_COUNT:
         raise ValueError(
             f"X has no counts above {largest:.3g}, but one must be at least "

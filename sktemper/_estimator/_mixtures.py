@@ -175,6 +175,9 @@ class MixtureMixin(TransformerMixin, DensityMixin):
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     """
 
+    weight_concentration_prior: Float | None = None
+    moves: ChosenMoves = None
+
     _end_of_fit_checks = (about_components,)
     #: What to do if no number of components is enough.
     _other_distributions = "clusters do not have these distributions"

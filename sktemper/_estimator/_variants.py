@@ -5,10 +5,12 @@ whose tempering is always an annealing, and an estimator whose noise is always t
 SVI+.
 """
 
+from collections.abc import Callable
 from inspect import signature
 
 from .._utils._policy import Slot
 from .._utils._signatures import completed, parameters_of
+from .._utils._typing import Float
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import Schedule, as_schedule
 from ..tempering import Annealing
@@ -76,6 +78,9 @@ class SVIPlusMixin:
     The parameters ``effective_batch_size`` and ``noise_distribution`` replace
     ``gradient_noise``.  The page :doc:`/own_model` has an example.
     """
+
+    effective_batch_size: Float | Schedule | Callable
+    noise_distribution: str
 
     def __init_subclass__(cls, **kwargs):
         known = SVIPlusNoise._parameter_constraints.copy()

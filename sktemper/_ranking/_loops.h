@@ -10,13 +10,8 @@
 
 #include "tiles.h"
 
-#ifdef VECTOR_BYTES
 #define MASK NAME(ranking_mask)
 VECTOR_TYPE(MASK, INTEGER, VECTOR_BYTES);
-#else
-#define VECTOR REAL
-#define MASK int64_t
-#endif
 /* Number of vectors of LANES columns. */
 #define N_VECTORS ((int)(LANES * sizeof(REAL) / sizeof(VECTOR)))
 

@@ -208,6 +208,7 @@ class RecommenderMixin:
         batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     """
 
+    init: ArrayLike | None
     user_labels_: np.ndarray | None
     """Labels of the rows of the last `fit` or `partial_fit`; None without labels."""
     item_labels_: np.ndarray | None

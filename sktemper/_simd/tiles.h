@@ -3,9 +3,9 @@
  * columns; the last panel has LANES columns if these suffice.  Code that packs panels and code
  * that reads them must use the same sizes.  The sizes are macros because they differ between
  * types; headers that include this file undefine them. */
-#ifdef VECTOR_BYTES
 #define VECTOR NAME(tile_vector)
 VECTOR_TYPE(VECTOR, REAL, VECTOR_BYTES);
+#ifdef VECTOR_BYTES
 #define LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #else
 #define LANES (16 / (intptr_t)sizeof(REAL))

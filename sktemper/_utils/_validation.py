@@ -147,10 +147,14 @@ def checked_floats(values, name, **checks):
     )
 
 
+def largest_count(X):
+    """Return the largest count as a float, or 0; sparse data are not sorted."""
+    return float((X.data if issparse(X) else X).max(initial=0))
+
+
 def check_counts(X, sample_weight):
     """Raise if counts are too large after weighting."""
-    counts = X.data if issparse(X) else X
-    largest = float(counts.max(initial=0))
+    largest = largest_count(X)
     top = float(sample_weight.max(initial=0))
     if top * largest > LARGEST_COUNT:
         raise ValueError(

@@ -52,8 +52,7 @@ class DiscreteMixtureParameters(Streaming, total=False):
 
 class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     max_iter: Int = 100
-    weight_concentration_prior: Float | None = None
-    moves: ChosenMoves = None
+    feature_prior: Float | Literal["auto"]
     batch_size: Int | Literal["auto"] | None = None
 
     _parameter_constraints = {
@@ -287,6 +286,8 @@ class TemperedBernoulliMixture(_DiscreteMixture):
     >>> TemperedBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
     (40, 2)
     """
+
+    binarize: Float | None
 
     @training_constructor(DiscreteMixtureParameters, _DiscreteMixture)
     def __init__(

@@ -95,6 +95,14 @@ class TemperedFactorialMixture(TemperedEstimator):
     (500, 8)
     """
 
+    inclusion_probability: Float | ArrayLike | None
+    noise_variance: Float | None
+    component_variance: Float | None
+    posterior: Literal["structured", "factorized"]
+    init: Literal["random", "data", "ica", "nmf"] | ArrayLike
+    moves: Moves | Literal["birth"] | None
+    local_cooling: Float | None
+
     @training_constructor(Training)
     def __init__(
         self,

@@ -1093,8 +1093,8 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b)
 
 /* Completes samples with gaps given components, whose usual form the caller sets.  Writes squared
  * distances and log determinants, (2, n_samples, n_components).  `noise` of the shape of the
- * samples, or NULL, draws missing values.  Unless `shares`, (n_samples, n_components), are NULL, completed
- * samples times their shares are added to `rows`, and their moments to `sums`. */
+ * samples, or NULL, draws missing values.  Unless `shares`, (n_samples, n_components), are
+ * NULL, completed samples times their shares are added to `rows`, and their moments to `sums`. */
 LOOP int NAME(gaussian_gaps)(ascent_block *b, const double *shares, const double *noise,
                              double *distances, double *rows, double *sums)
 {

@@ -106,7 +106,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     max_iter: Int = 100
     covariance_type: CovarianceType = "auto"
     weight_concentration_prior_type: WeightPrior = "dirichlet_process"
-    weight_concentration_prior: Float | None = None
     mean_prior: ArrayLike | None = None
     mean_precision_prior: Float | None = None
     covariance_prior: Float | ArrayLike | None = None
@@ -117,7 +116,6 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     weights_init: ArrayLike | None = None
     means_init: ArrayLike | None = None
     precisions_init: ArrayLike | None = None
-    moves: ChosenMoves = None
     batch_size: Int | Literal["auto"] | None = None
     verbose_interval: Int = 10
 

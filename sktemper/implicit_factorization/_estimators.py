@@ -121,6 +121,10 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         "init",  # because n_components determines its shape
     )
 
+    zero_weight: Literal["auto"] | Float
+    pair_weight: Literal["value"] | Float | Callable
+    pair_target: Literal["value"] | Float | Callable
+
     @training_constructor(Training)
     def __init__(
         self,

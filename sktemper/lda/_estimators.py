@@ -16,13 +16,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine._state import State
+from .._estimator import _counts
 from .._estimator._choices import choices_of, choose, hyper_of_predictions
 from .._estimator._constructors import Annealed, Streaming
-from .._estimator._counts import (
-    inspect_counts,
-    validate_counts,
-    validate_training_counts,
-)
 from .._estimator._end_of_fit import warn_if_above_one
 from .._estimator._estimator import Estimator, TemperedEstimator
 from .._estimator._problems import ReadyModel, valid_data
@@ -249,6 +245,15 @@ class TemperedLDA(_words.TopWordsMixin, TemperedEstimator):
     (300, 5)
     """
 
+    doc_topic_prior: Float | ArrayLike | Literal["auto"] | None
+    topic_word_prior: Float | ArrayLike | None
+    n_start_components: Int | None
+    init_params: Literal["spectral", "random"]
+    init: ArrayLike | None
+    doc_update: Literal["auto", "variational", "sampled"]
+    mean_change_tol: Float
+    max_doc_update_iter: Int
+
     @training_constructor(Streaming)
     def __init__(
         self,
@@ -272,7 +277,7 @@ class TemperedLDA(_words.TopWordsMixin, TemperedEstimator):
     stream_history_, renewals_ = stream_history, renewals
     _widened_for = widened_for
     _check_weighted = staticmethod(check_counts)
-    _inspect_training_data = inspect_counts
+    _inspect_training_data = _counts.inspect_counts
 
     @property
     def prediction_prior_(self) -> np.ndarray:
@@ -312,14 +317,13 @@ class TemperedLDA(_words.TopWordsMixin, TemperedEstimator):
                 f"This {type(self).__name__} is a copy for serving, which cannot be "
                 "trained: train the original estimator, or a clone of this copy."
             )
-        X = validate_training_counts(self, X, reset)
+        X = _counts.validate_training_counts(self, X, reset)
         if self.doc_update == "sampled":
             check_samplable(X)
         return X
 
     def _check_enough(self, data):
-        stored = [X.data if sparse.issparse(X) else X for X in data.validated]
-        if not any(map(np.any, stored)):
+        if not any(map(_counts.largest_count, data.validated)):
             raise ValueError("X has no tokens: all counts are 0.")
 
     def _compute_dtype(self, X):
@@ -1421,7 +1425,7 @@ class TemperedLDA(_words.TopWordsMixin, TemperedEstimator):
     def _validate(self, X, reset):
         if self._serves:
             X = _known_columns(self, X)
-        return validate_counts(self, X, reset)
+        return _counts.validate_counts(self, X, reset)
 
 
 class LDAParameters(Streaming, total=False):

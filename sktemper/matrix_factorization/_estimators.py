@@ -117,6 +117,12 @@ class TemperedMatrixFactorization(RecommenderMixin, TemperedEstimator):
     ((2,), (2,))
     """
 
+    biases: bool
+    noise_type: Literal["user", "common"]
+    global_mean: Float | None
+    noise_variance: Float | None
+    component_variance: Float | None
+
     @training_constructor(Training)
     def __init__(
         self,

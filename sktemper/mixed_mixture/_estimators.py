@@ -179,6 +179,11 @@ class TemperedMixedMixture(MixtureMixin, TemperedEstimator):
     (40, 2)
     """
 
+    kinds: Literal["auto"] | str | dict[str, Any] | Sequence
+    categories: dict[str, Any] | None
+    n_bins: Int
+    feature_prior: Float
+
     @training_constructor(Training)
     def __init__(
         self,

@@ -102,6 +102,8 @@ class TemperedStudentMixture(_GaussianMixture):
     (300,)
     """
 
+    degrees_of_freedom: Float | None
+
     @training_constructor(StudentMixtureParameters, _GaussianMixture)
     def __init__(
         self,

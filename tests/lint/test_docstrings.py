@@ -138,6 +138,8 @@ def test_type_checkers_know_the_parameters_of_completed_constructors():
         (known,) = typing.get_args(hints.pop("parameters"))
         types[name] = typing.get_type_hints(known) | hints
         assert types[name].keys() == inspect.signature(cls).parameters.keys(), name
+        declared = set().union(*(inspect.get_annotations(c) for c in cls.__mro__))
+        assert types[name].keys() <= declared | set(dir(cls)), name
     for name, known in types.items():
         general = types.get(f"Tempered{model_of(name)}", known)
         assert general | known == known | general, name
