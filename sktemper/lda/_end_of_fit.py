@@ -8,7 +8,7 @@ from .._families._births import USED
 from .._utils._notices import listed
 from ..schedules import Clock
 from ._common import common_tokens
-from ._merging import cosine, groups_of_topics, most_probable, sum_groups
+from ._merging import Merging, cosine, most_probable
 
 #: Two topics are near copies if the cosine of their word weights is above this, and
 #: that of the roots, which is large only if nearly all tokens have the same words.
@@ -44,17 +44,17 @@ def topics_are_copies(estimator, run):
     if not _is_final(estimator, run):
         return None
     topics = run.state.globals_
-    merged = tokens = topics.tokens().T
-    copies = pairs = near_copies(tokens)
+    copies = pairs = near_copies(tokens := topics.tokens().T)
     if not pairs:
         return None
     # cheaper merges, as of small topics, may precede those of the copies
+    merging = Merging(tokens, topics.prior.T, None)
     while copies:
-        n_left = len(merged) - len({j for _, j in copies})
-        groups = groups_of_topics(tokens, topics.prior.T, n_left)
-        before, merged = merged, sum_groups(tokens, groups)
-        copies = near_copies(merged) if len(merged) < len(before) else None
-    remedy = f"lower n_components, or call merge_topics({len(merged)})"
+        before = merging.n_left
+        merging.merge_down_to(before - len({j for _, j in copies}), any_gain=True)
+        merged = merging.tokens[np.unique(merging.representative)]
+        copies = near_copies(merged) if merging.n_left < before else None
+    remedy = f"lower n_components, or call merge_topics({merging.n_left})"
     return (
         "Topics that are near copies: "
         f"{listed(f'{i} and {j}' for i, j in pairs)} (cosine above {COPY_COSINE}). "

@@ -59,11 +59,7 @@ def groups_of_topics(tokens, prior, n_left=None):
     merging = Merging(tokens, prior, None if n_left else LEAST_MERGED_COSINE)
     if n_left is None:
         merging.merge_empty()
-    while merging.n_left > (n_left or 1):
-        pair = merging.best_pair(any_gain=n_left is not None)
-        if pair is None:
-            break
-        merging.merge(*pair)
+    merging.merge_down_to(n_left or 1, any_gain=n_left is not None)
     return merging.groups()
 
 
@@ -136,6 +132,10 @@ class Merging:
             other = int(np.argmax(self.affinity[topic]))
             if not self.has_seeds[topic] and self.affinity[topic, other] >= 0:
                 self.merge(*sorted((int(topic), other)))
+
+    def merge_down_to(self, n_left, any_gain):
+        while self.n_left > n_left and (pair := self.best_pair(any_gain)):
+            self.merge(*pair)
 
     def best_pair(self, any_gain):
         if any_gain and not np.isfinite(self.change).any():
