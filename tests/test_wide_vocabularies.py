@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 import sktemper
-from sktemper._families import _dirichlet
+from sktemper._families import _counts, _dirichlet
 from sktemper._families import _wide_mixture as wide_mixture
 from sktemper._families._counts import MOST_DRAWN, log_mean_powers, mean_log_power_sums
 from sktemper._families._wide_mixture import Wide
@@ -153,11 +153,11 @@ def test_words_that_all_differ_are_drawn_one_by_one(monkeypatch):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("a", [1e-3, 0.1, 2.0])
 def test_stand_ins_of_components(monkeypatch, a):
-    monkeypatch.setattr(of_mixtures, "MOST_DRAWN", 128)
+    monkeypatch.setattr(_counts, "MOST_DRAWN", 128)
     V, random = 2000, np.random.default_rng(0)
     few, features = of_mixtures._draws(np.full(V, a), LADDER), np.full((V, 2), a)
     few_features = of_mixtures._draws(features, LADDER)
-    monkeypatch.setattr(of_mixtures, "MOST_DRAWN", V)
+    monkeypatch.setattr(_counts, "MOST_DRAWN", V)
     each = of_mixtures._draws(np.full(V, a), LADDER)
     each_feature = of_mixtures._draws(features, LADDER)
     for draw, draw_of_all in ((few, each), (few_features, each_feature)):

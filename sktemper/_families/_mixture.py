@@ -101,7 +101,7 @@ def _placed(before, shares, row_weight):
     places without a component.
     """
     units = (np.linalg.norm(part, axis=0) for part in (before, shares))
-    one, other = (np.maximum(unit, np.finfo(float).tiny) for unit in units)
+    one, other = (np.where(unit > 0.0, unit, 1.0) for unit in units)
     cosines = (before / one).T @ (shares / other)
     places, own = linear_sum_assignment(-cosines)
     placed, found = np.zeros_like(before), np.ones(before.shape[1])

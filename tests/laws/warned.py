@@ -362,7 +362,7 @@ def heavy_tails(random, case):
 @warned("are skewed within", "SKEWED")
 def skewed_columns(random, case):
     X, y = clusters(random, 3, 400, 4)
-    X = X if case == "sound" else np.exp(X / X.std(axis=0))
+    X = X if case == "sound" else np.exp(2.0 * X / X.std(axis=0))
     mixture = AnnealedGaussianMixture(10, random_state=0)
     while case == "remedy" and (said := _messages(mixture, X, "Columns are skewed")):
         named = [int(j) for j in re.findall(r"\d+", said[0])]
