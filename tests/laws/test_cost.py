@@ -45,7 +45,8 @@ def test_time_is_proportional_to_rows(name):
         X = model.draw(random, 4 * N_ROWS)
         for place, part in enumerate((X[:N_ROWS], X)):
             fit = model.make(random_state=0).fit
-            seconds[place] += cpu_seconds(lambda fit=fit, part=part: fit(part))
+            times = [cpu_seconds(lambda: fit(part)) for _ in range(2)]  # noqa: B023
+            seconds[place] += min(times)
     assert seconds[1] <= MOST_FOR_ROWS * seconds[0], seconds
 
 
