@@ -105,7 +105,8 @@ def validate_counts(estimator, X, reset):
         raise ValueError(
             f"{type(estimator).__name__} takes no counts above {LARGEST_COUNT:g}."
         )
-    return X
+    has_zeros = issparse(X) and not X.data.all()  # which a sum does not store
+    return X + type(X)(X.shape, dtype=X.dtype) if has_zeros else X
 
 
 def validate_training_counts(estimator, X, reset):
