@@ -8,6 +8,7 @@ import pytest
 from fits import peak_of, with_models
 from scipy import sparse
 
+import sktemper
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
@@ -398,3 +399,25 @@ def test_masked_components_are_refused():
     for pair in ((masked, masked.data), (masked.data, masked)):
         with pytest.raises(TypeError, match="components_[ab] is a masked array"):
             metrics.match_components(*pair)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["TemperedLDA", "TemperedMultinomialMixture"])
+def test_repeated_small_integers_are_added_beside_stored_zeros(name):
+    """200 + 200 is above the largest number of 8 bits."""
+    rows, columns = [0, 0, 0, 1, 1, 2, 3], [0, 0, 1, 1, 2, 0, 2]
+    counts = np.array([200, 200, 3, 5, 4, 7, 9], np.uint8)
+    stored = np.append(counts, np.uint8(0))
+    X, with_zero = (
+        sparse.csr_array((values, columns_, np.searchsorted(rows_, range(5))), (4, 3))
+        for values, columns_, rows_ in (
+            (counts, columns, rows),
+            (stored, [*columns, 0], [*rows, 3]),
+        )
+    )
+    one, other = (
+        getattr(sktemper, name)(2, max_iter=2, random_state=0, tempering=None).fit(form)
+        for form in (X, with_zero)
+    )
+    np.testing.assert_array_equal(one.components_, other.components_)
+    assert with_zero.nnz == 8

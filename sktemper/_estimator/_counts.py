@@ -105,8 +105,10 @@ def validate_counts(estimator, X, reset):
         raise ValueError(
             f"{type(estimator).__name__} takes no counts above {LARGEST_COUNT:g}."
         )
-    has_zeros = issparse(X) and not X.data.all()  # which a sum does not store
-    return X + type(X)(X.shape, dtype=X.dtype) if has_zeros else X
+    if issparse(X) and not X.data.all():  # repeated entries stay: sums may not fit
+        X = X.copy()
+        X.eliminate_zeros()
+    return X
 
 
 def validate_training_counts(estimator, X, reset):

@@ -772,11 +772,8 @@ class TemperedEstimator(
             work._check_first(data)
         rate = _problems.stream_rate(self)
         # starts and renewals may take long: other threads compute them
-        inline = (
-            not fresh
-            and rate is None
-            and _problems.are_few(data, work._inline_limits())
-        )
+        continues = not fresh and rate is None
+        inline = continues and _problems.are_few(data, work._inline_limits())
         problem = _problems.make_problem(work, data, sample_weight, fresh, inline)
         problem = _problems.add_labels(work, problem, labels)
         if fresh:
